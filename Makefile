@@ -1,0 +1,66 @@
+# `make` lists the targets. `make demo` and `make test` need nothing before them but Python >= 3.11
+# (on a bare Debian: apt-get install make python3-venv).
+
+PYTHON ?= python3
+WORKERS ?= auto
+ARGS ?=
+BIN := .venv/bin
+export PYTHON
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check lint layers format docs bench eval lab lock clean demo-environment test-environment
+
+help:
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: demo-environment ## diagnose the incident that ships with the project; no key, no service
+	@$(BIN)/affidavit demo $(ARGS)
+
+test: test-environment ## the whole suite, with every real server that this machine has
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+check: lint ## lint, types, layers and the fast tests
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile -q -m "not slow and not integration" $(ARGS)
+
+lint: test-environment
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: test-environment ## mend what ruff can mend
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+
+docs: test-environment ## write the generated pages of docs/ anew
+	@$(BIN)/python docs/_generate.py
+
+bench: test-environment ## the performance figures
+	@$(BIN)/affidavit bench $(ARGS)
+
+eval: test-environment ## accuracy, coverage and false claims over incidents with known answers
+	@$(BIN)/affidavit eval $(ARGS)
+
+lab: test-environment ## a small real system to break and record
+	@$(BIN)/affidavit lab $(or $(ARGS),up)
+
+# The locks hold hashes and no index. The test set is resolved under the demo's pins, so the two
+# agree and can share one .venv. Needs uv.
+COMPILE := uv pip compile pyproject.toml --quiet --python-version 3.11 --universal \
+	--generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
+lock: ## resolve both lock files anew from pyproject.toml (needs uv)
+	@$(COMPILE) --extra cli --extra capture --extra sign --group build -o requirements-demo.lock
+	@$(COMPILE) --all-extras --group build --group test --group check -c requirements-demo.lock -o requirements-test.lock
+
+clean: ## remove the environment and the caches
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+
+demo-environment:
+	@bash .ci/environment requirements-demo.lock
+
+test-environment:
+ifeq ($(CI),true)
+	@bash .ci/debian
+endif
+	@bash .ci/environment requirements-test.lock

@@ -1,0 +1,205 @@
+"""Runs in this process's memory: for tests and for runs that nobody needs to find again.
+
+Each method checks everything first and changes something after, without an await between: all or
+nothing. Lines are kept as text, as on disk, so that nobody holds a piece of the store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Literal
+
+from anyio.lowlevel import checkpoint
+
+from affidavit.adapters import standing as moves
+from affidavit.adapters.journal_text import Row, read_line, write_line
+from affidavit.adapters.standing import Standing
+from affidavit.contract.errors import RecordFailed
+from affidavit.contract.journal import Entry
+from affidavit.contract.states import is_terminal
+from affidavit.ports.store import (
+    KEPT_KINDS,
+    LISTED_MAX,
+    PAYLOADS_LIVE_US,
+    Append,
+    Artifact,
+    Command,
+    Lease,
+    RunHead,
+)
+
+
+@dataclass(slots=True)
+class _Run:
+    """One run as it is kept."""
+
+    standing: Standing
+    rows: list[Row] = field(default_factory=list)
+    artifacts: dict[tuple[str, str], bytes] = field(default_factory=dict)
+    inbox: dict[int, Command] = field(default_factory=dict)
+
+    def take(self, standing: Standing, write: Append, rows: list[Row]) -> None:
+        """Make a write that was found to be right; nothing in here can fail."""
+        self.standing = standing
+        self.rows += rows
+        for item in write.artifacts:
+            self.artifacts.setdefault((item.digest, item.kind), bytes(item.content))
+        for id_ in write.consumed:
+            del self.inbox[id_]
+        if write.ended:
+            self.inbox.clear()
+
+
+class MemoryStore:
+    """A store without a file (`ports.store.Store`)."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, _Run] = {}
+        self._ids = count(1)
+        self._closed = False
+
+    def reopen(self) -> MemoryStore:
+        """Another store on the same runs, as another process would have on the same file."""
+        other = MemoryStore()
+        other._runs, other._ids = self._runs, self._ids
+        return other
+
+    async def create(self, head: RunHead, first: Append) -> None:
+        """See `Store.create`; nothing here survives the process."""
+        await self._enter()
+        if head.run_id in self._runs:
+            raise moves.exists(head.run_id)
+        standing = moves.begin(head, first)
+        rows = [write_line(entry) for entry in first.entries]
+        run = _Run(standing)
+        run.take(standing, first, rows)
+        self._runs[head.run_id] = run
+
+    async def append(self, lease: Lease, write: Append) -> None:
+        """See `Store.append`."""
+        await self._enter()
+        run = self._runs.get(lease.run_id)
+        if run is None:
+            raise RecordFailed(moves.unknown(lease.run_id).message, code="RUN_UNKNOWN")
+        standing = moves.advance(run.standing, lease, write)
+        rows = [write_line(entry) for entry in write.entries]
+        missing = [id_ for id_ in write.consumed if id_ not in run.inbox]
+        if missing or len(set(write.consumed)) < len(write.consumed):
+            raise moves.command_missing(lease.run_id, missing or write.consumed)
+        run.take(standing, write, rows)
+
+    async def read(self, run_id: str) -> tuple[Entry, ...]:
+        """See `Store.read`."""
+        await self._enter()
+        run = self._runs.get(run_id)
+        return tuple(read_line(row) for row in run.rows) if run else ()
+
+    async def head(self, run_id: str) -> RunHead | None:
+        """See `Store.head`."""
+        await self._enter()
+        run = self._runs.get(run_id)
+        return run.standing.head if run else None
+
+    async def artifact(self, run_id: str, digest: str) -> bytes | None:
+        """See `Store.artifact`."""
+        return next(
+            (item.content for item in await self.artifacts(run_id) if item.digest == digest), None
+        )
+
+    async def artifacts(self, run_id: str) -> tuple[Artifact, ...]:
+        """See `Store.artifacts`."""
+        await self._enter()
+        run = self._runs.get(run_id)
+        kept = sorted(run.artifacts.items()) if run else ()
+        return tuple(Artifact(digest, kind, content) for (digest, kind), content in kept)
+
+    async def expire_artifacts(self, now_us: int, older_than_us: int = PAYLOADS_LIVE_US) -> int:
+        """See `Store.expire_artifacts`."""
+        await self._enter()
+        deleted = 0
+        for run in self._runs.values():
+            ended_us = run.standing.ended_us
+            if ended_us is None or ended_us + older_than_us > now_us:
+                continue
+            gone = [key for key in run.artifacts if key[1] not in KEPT_KINDS]
+            for key in gone:
+                del run.artifacts[key]
+            deleted += len(gone)
+        return deleted
+
+    async def runs(self, tenant: str, limit: int = 50) -> tuple[RunHead, ...]:
+        """See `Store.runs`."""
+        await self._enter()
+        heads = (run.standing.head for run in self._runs.values())
+        theirs = [head for head in heads if head.tenant == tenant]
+        theirs.sort(key=lambda head: (head.created_us, head.run_id), reverse=True)
+        return tuple(theirs[: max(0, min(limit, LISTED_MAX))])
+
+    async def due(self, now_us: int) -> tuple[str, ...]:
+        """See `Store.due`."""
+        await self._enter()
+        waiting = [
+            run.standing.head
+            for run in self._runs.values()
+            if not is_terminal(run.standing.head.state)
+            and run.standing.expires_us <= now_us
+            and (run.inbox or not run.standing.head.paused)
+        ]
+        waiting.sort(key=lambda head: (head.created_us, head.run_id))
+        return tuple(head.run_id for head in waiting[:LISTED_MAX])
+
+    async def acquire(self, run_id: str, holder: str, now_us: int, ttl_us: int) -> Lease | None:
+        """See `Store.acquire`."""
+        await self._enter()
+        run = self._runs.get(run_id)
+        if run is None:
+            raise moves.unknown(run_id)
+        standing = moves.acquire(run.standing, holder, now_us, ttl_us)
+        if standing is None:
+            return None
+        run.standing = standing
+        return moves.lease_of(standing)
+
+    async def renew(self, lease: Lease, now_us: int, ttl_us: int) -> Lease:
+        """See `Store.renew`."""
+        await self._enter()
+        run = self._runs.get(lease.run_id)
+        if run is None:
+            raise RecordFailed(moves.unknown(lease.run_id).message, code="RUN_UNKNOWN")
+        run.standing = moves.renew(run.standing, lease, now_us, ttl_us)
+        return moves.lease_of(run.standing)
+
+    async def release(self, lease: Lease) -> None:
+        """See `Store.release`."""
+        await self._enter()
+        run = self._runs.get(lease.run_id)
+        if run is not None:
+            run.standing = moves.release(run.standing, lease)
+
+    async def post(self, run_id: str, kind: Literal["cancel", "wake"], by: str) -> None:
+        """See `Store.post`."""
+        await self._enter()
+        moves.refuse_unwritable(by)
+        run = self._runs.get(run_id)
+        if run is None:
+            raise moves.unknown(run_id)
+        moves.refuse_post(run_id, run.standing, len(run.inbox))
+        command = Command(next(self._ids), kind, by)
+        run.inbox[command.id] = command
+
+    async def inbox(self, run_id: str) -> tuple[Command, ...]:
+        """See `Store.inbox`."""
+        await self._enter()
+        run = self._runs.get(run_id)
+        return tuple(run.inbox.values()) if run else ()
+
+    async def close(self) -> None:
+        """See `Store.close`. The runs live on in other stores on them."""
+        self._closed = True
+
+    async def _enter(self) -> None:
+        """Let others run, and let a cancel in, before anything is touched."""
+        await checkpoint()
+        if self._closed:
+            raise RecordFailed("the store is closed", code="STORE_CLOSED")

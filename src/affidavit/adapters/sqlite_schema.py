@@ -1,0 +1,379 @@
+"""The database file of a SQLite store: its tables, how it is opened, what its errors mean.
+
+    sqlite:PATH → a regular file that only its owner can read (0600; its -wal and -shm too)
+                  write-ahead log, incremental auto-vacuum, application id and schema version
+
+Nobody here ever opens the file except through SQLite: closing a second descriptor would drop the
+locks that this process holds on it (sqlite.org/howtocorrupt.html, section 2.2).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from affidavit.contract.errors import InputRefused, RecordFailed
+
+APPLICATION_ID: Final = 0x41464456
+"""Marks a SQLite file as ours ("AFDV", PRAGMA application_id)."""
+
+SCHEMA_VERSION: Final = 1
+"""The tables below (PRAGMA user_version). A file of a newer version is refused, never guessed at."""
+
+SQLITE_OLDEST: Final = (3, 37, 0)
+"""The first SQLite with STRICT tables, which keep a column's type."""
+
+WAIT_MS: Final = 5_000
+"""How long one write waits for another process's: a commit takes milliseconds, a vacuum step less
+than a second."""
+
+OPEN_ATTEMPTS: Final = 50
+OPEN_PAUSE_S: Final = 0.1
+"""Two processes that make the same file: the switch to a write-ahead log does not wait by itself."""
+
+OWNER_ONLY: Final = 0o600
+
+TABLES: Final = (
+    """
+    CREATE TABLE runs (
+        run_id TEXT PRIMARY KEY,
+        tenant TEXT NOT NULL,
+        created_us INTEGER NOT NULL,
+        question TEXT NOT NULL,
+        state TEXT NOT NULL,
+        outcome TEXT,
+        paused INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL,
+        last_hash TEXT NOT NULL,
+        ended_us INTEGER,
+        holder TEXT,
+        epoch INTEGER NOT NULL,
+        expires_us INTEGER NOT NULL,
+        payloads_expired INTEGER NOT NULL DEFAULT 0
+    ) STRICT
+    """,
+    "CREATE INDEX runs_by_tenant ON runs (tenant, created_us, run_id)",
+    "CREATE INDEX runs_unended ON runs (created_us, run_id) WHERE ended_us IS NULL",
+    "CREATE INDEX runs_unexpired ON runs (ended_us) WHERE payloads_expired = 0",
+    """
+    CREATE TABLE lines (
+        run_id TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        at_us INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        data TEXT NOT NULL,
+        prev TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        PRIMARY KEY (run_id, seq)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE artifacts (
+        run_id TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        content BLOB NOT NULL,
+        PRIMARY KEY (run_id, digest, kind)
+    ) STRICT
+    """,
+    # AUTOINCREMENT: an id that was taken in is never given to another command.
+    """
+    CREATE TABLE commands (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run_id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        sender TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX commands_by_run ON commands (run_id)",
+)
+
+_PROBES: Final = tuple(
+    f"SELECT * FROM {table} LIMIT 1"  # noqa: S608 -- our own four names
+    for table in ("runs", "lines", "artifacts", "commands")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An open file, twice.
+
+    `quick` never waits and never syncs: it may be used in an event loop. `sure` waits for others,
+    syncs each commit to the disk and moves the log into the file: it belongs into a thread.
+    """
+
+    path: Path
+    quick: sqlite3.Connection
+    sure: sqlite3.Connection
+    device: int
+    inode: int
+
+    def is_in_place(self) -> bool:
+        """Whether the file still has its name: else nobody would find what is written to it."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == (self.device, self.inode)
+
+    def close(self) -> None:
+        """Close both; the last one moves the log into the file."""
+        self.quick.close()
+        self.sure.close()
+
+
+def open_database(path: Path) -> Database:
+    """The database at that path, made if it is not there; its folder must be.
+
+    A file or folder that cannot be written is opened for reading. Raises `InputRefused` for a path
+    or a file that no store can be.
+    """
+    if sqlite3.sqlite_version_info < SQLITE_OLDEST:
+        raise InputRefused(
+            f"SQLite {sqlite3.sqlite_version} is too old for a store; it needs 3.37",
+            code="STORE_UNSUPPORTED",
+            hint="use a newer Python, or keep runs in memory: --store memory:",
+        )
+    place = _find(path)
+    writable = os.access(place, os.W_OK) and os.access(place.parent, os.W_OK | os.X_OK)
+    try:
+        sure = _open_prepared(place) if writable else _open_for_reading(place)
+        quick = _connect(place, "rw") if writable else sure
+        if writable:
+            quick.execute("PRAGMA synchronous = NORMAL")
+            quick.execute("PRAGMA wal_autocheckpoint = 0")  # a checkpoint syncs
+            _keep_private(place)
+    except sqlite3.Error as error:
+        raise _refused(place, error) from error
+    found = place.stat()
+    return Database(place, quick, sure, found.st_dev, found.st_ino)
+
+
+def make_private_folder(path: Path) -> Path:
+    """The folder, made with those above it if need be, for its owner alone (0700).
+
+    A folder that exists is left as it is. Raises `InputRefused` when it cannot be made.
+    """
+    folder = path.expanduser().absolute()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise InputRefused(
+            f"the folder {folder} cannot be made: {error.strerror}",
+            code="STORE_FOLDER_MISSING",
+            hint="name another place: --store sqlite:PATH",
+        ) from error
+    return folder
+
+
+def record_failed(path: Path, error: Exception) -> RecordFailed:
+    """What SQLite's error means for the one who wanted to read or write."""
+    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    match primary:
+        case sqlite3.SQLITE_FULL:
+            what, hint = "the disk is full", "free some space, then: affidavit runs resume"
+        case sqlite3.SQLITE_READONLY:
+            what, hint = "it can only be read", "give its owner back the right to write"
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            what, hint = f"another process kept it for {WAIT_MS / 1000:.0f} s", "try again"
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            what, hint = "it is damaged", _mend(path)
+            return RecordFailed(f"the store {path}: {what}", code="STORE_DAMAGED", hint=hint)
+        case _:
+            name = getattr(error, "sqlite_errorname", type(error).__name__)
+            what, hint = f"{error} ({name})", "look at the disk and at the file's permissions"
+    return RecordFailed(f"the store {path} could not be used: {what}", hint=hint)
+
+
+def is_busy(error: sqlite3.Error) -> bool:
+    """Whether another connection was in the way, and waiting would help."""
+    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+def _find(path: Path) -> Path:
+    """The real place of the file, which then exists and is a regular file."""
+    try:
+        place = path.expanduser().resolve()
+        if not place.parent.is_dir():
+            raise InputRefused(
+                f"the store's folder {place.parent} does not exist",
+                code="STORE_FOLDER_MISSING",
+                hint=f"make it: mkdir -m 700 -p {place.parent}",
+            )
+        with suppress(FileExistsError):
+            os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+        mode = place.stat().st_mode
+    except (OSError, RuntimeError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputRefused(
+            f"the store {path} cannot be opened: {why}",
+            code="STORE_UNREACHABLE",
+            hint="name a file in a folder that you may write to: --store sqlite:PATH",
+        ) from error
+    if not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        raise InputRefused(
+            f"the store {place} is {what}",
+            code="STORE_NOT_A_FILE",
+            hint=f"name a file: --store sqlite:{place / 'runs.db' if stat.S_ISDIR(mode) else 'PATH'}",
+        )
+    return place
+
+
+def _connect(place: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"{place.as_uri()}?mode={mode}",
+        uri=True,
+        timeout=0,
+        isolation_level=None,  # transactions are begun and ended by name
+        check_same_thread=False,
+    )
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA secure_delete = FAST")
+    return connection
+
+
+def _open_prepared(place: Path) -> sqlite3.Connection:
+    """The sure connection; the tables are there when this returns."""
+    for attempt in range(1, OPEN_ATTEMPTS + 1):
+        connection = _connect(place, "rw")
+        try:
+            connection.execute(f"PRAGMA busy_timeout = {WAIT_MS}")
+            _prepare(connection, place)
+        except sqlite3.Error as error:
+            connection.close()
+            if attempt == OPEN_ATTEMPTS or not is_busy(error):
+                raise
+        except InputRefused:
+            connection.close()
+            raise
+        else:
+            return connection
+        time.sleep(OPEN_PAUSE_S)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _prepare(connection: sqlite3.Connection, place: Path) -> None:
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA fullfsync = ON")  # macOS alone knows the difference
+    empty = _is_empty(connection, place)
+    if empty:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+    if mode != "wal":
+        raise InputRefused(
+            f"the store {place} stands on a file system without shared memory",
+            code="STORE_UNSUPPORTED",
+            hint="put it on a local disk",
+        )
+    if empty:
+        _make_tables(connection)
+    for probe in _PROBES:
+        connection.execute(probe).fetchall()
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have made them while this one waited.
+        if connection.execute("PRAGMA user_version").fetchone() == (0,):
+            for statement in TABLES:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _is_empty(connection: sqlite3.Connection, place: Path) -> bool:
+    """Whether the file waits for its tables. Raises `InputRefused` for what is not ours."""
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if (application, version, tables) == (0, 0, 0):
+        return True
+    if application != APPLICATION_ID:
+        raise InputRefused(
+            f"{place} is a SQLite database of another program",
+            code="STORE_FOREIGN",
+            hint="name another file: --store sqlite:PATH",
+        )
+    if version > SCHEMA_VERSION:
+        raise InputRefused(
+            f"the store {place} was written by a newer Affidavit (version {version}, this one "
+            f"knows {SCHEMA_VERSION})",
+            code="STORE_NEWER",
+            hint="use the newer Affidavit, or name another file: --store sqlite:PATH",
+        )
+    return False
+
+
+def _open_for_reading(place: Path) -> sqlite3.Connection:
+    """A connection for a file or folder that cannot be written.
+
+    Beside a log SQLite needs its shared memory; where that cannot be made and no log holds
+    anything, the file alone is the whole store.
+    """
+    log = place.with_name(place.name + "-wal")
+    try:
+        connection = _connect(place, "ro")
+        _probe(connection, place)
+    except sqlite3.OperationalError:
+        if log.exists() and log.stat().st_size > 0:
+            raise
+        connection = _connect(place, "ro&immutable=1")
+        _probe(connection, place)
+    return connection
+
+
+def _probe(connection: sqlite3.Connection, place: Path) -> None:
+    try:
+        if _is_empty(connection, place):
+            raise InputRefused(
+                f"the store {place} is empty and cannot be written",
+                code="STORE_UNREACHABLE",
+                hint="name a file in a folder that you may write to: --store sqlite:PATH",
+            )
+        for probe in _PROBES:
+            connection.execute(probe).fetchall()
+    except (sqlite3.Error, InputRefused):
+        connection.close()
+        raise
+
+
+def _keep_private(place: Path) -> None:
+    """Take everybody else's rights away; SQLite gives a new -wal and -shm those of the file."""
+    for suffix in ("", "-wal", "-shm"):
+        file = place.with_name(place.name + suffix)
+        # Not there yet, or another owner's, who has decided for himself.
+        with suppress(FileNotFoundError, PermissionError):
+            file.chmod(OWNER_ONLY)
+
+
+def _refused(place: Path, error: sqlite3.Error) -> InputRefused:
+    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if primary in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}:
+        return InputRefused(
+            f"the store {place} is damaged or no database: {error}",
+            code="STORE_DAMAGED",
+            hint=_mend(place),
+        )
+    failed = record_failed(place, error)
+    return InputRefused(failed.message, code="STORE_UNREACHABLE", hint=failed.hint)
+
+
+def _mend(place: Path) -> str:
+    return (
+        f"put it aside and begin a new one: mv {place} {place}.damaged (its -wal too), or bring "
+        "back a copy"
+    )

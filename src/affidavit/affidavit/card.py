@@ -1,0 +1,183 @@
+"""The report card: a release as plain text for a person (C7, C10, C11).
+
+Every sentence of a published report is followed by the calls and facts that prove it. Text only:
+no colour, no markup; who prints it takes control characters out.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from affidavit.contract.evidence import Window
+from affidavit.contract.record import format_instant
+from affidavit.contract.report import (
+    CoverageLine,
+    FallbackRecord,
+    PublishedBound,
+    PublishedReport,
+    PublishedSentence,
+    ReleaseRecord,
+)
+from affidavit.contract.states import AnalysisKind, Provenance, ReleaseOutcome
+
+WIDTH_CHARS: Final = 88
+"""Fits a terminal of 90 columns and a code block on a page."""
+
+_HEADLINES: Final = {
+    ReleaseOutcome.SUCCESS: "PUBLISHED: every sentence names its evidence",
+    ReleaseOutcome.FALLBACK: "NOT CONFIRMED: verified facts only, no root cause",
+    ReleaseOutcome.FAILED: "NO RESULT",
+    ReleaseOutcome.CANCELLED: "CANCELLED",
+}
+
+_SUPPLIED: Final = "consistent with what the agent says it saw; the calls were not recorded by us"
+
+
+def render_card(release: ReleaseRecord) -> str:
+    """The whole card, without a final line break."""
+    return "\n".join(_lines(release))
+
+
+def _lines(release: ReleaseRecord) -> Iterator[str]:
+    yield _rule("═")
+    headline = _HEADLINES[release.outcome]
+    if release.provenance is Provenance.SUPPLIED and release.outcome is ReleaseOutcome.SUCCESS:
+        headline = f"PUBLISHED: {_SUPPLIED}"
+    yield from _wrap(headline)
+    yield from _wrap(release.question, "Question  ", "          ")
+    yield f"Run       {release.run_id} · decision {release.decision} · {release.run_state}"
+    if release.failure_code is not None:
+        yield f"Reason    {release.failure_code}"
+    yield _rule("═")
+    if release.result is not None:
+        yield from _report(release.result)
+    if release.fallback is not None:
+        yield from _fallback(release.fallback)
+    yield from _titled("Limits of this answer", release.limitations)
+    yield from _titled("What was looked at", map(_coverage, release.coverage.lines))
+    yield _rule("─")
+    yield _usage(release)
+
+
+def _report(report: PublishedReport) -> Iterator[str]:
+    yield "Conclusion"
+    yield from _bound(report.conclusion)
+    yield ""
+    for negative, title in ((False, "What was seen"), (True, "Looked for and not found")):
+        analyses = [
+            item
+            for item in report.analyses
+            if (item.kind is AnalysisKind.NEGATIVE_OBSERVATION) == negative
+        ]
+        if analyses:
+            yield title
+        for analysis in analyses:
+            for place, sentence in enumerate(analysis.sentences):
+                mark = f"  {analysis.id:<4}" if place == 0 else "      "
+                yield from _sentence(sentence, mark, analysis.tool_call_ids)
+        if analyses:
+            yield ""
+    for title, bounds in (
+        ("Action plan", report.action_plan),
+        ("Recommendations", report.recommendations),
+    ):
+        if bounds:
+            yield title
+            for bound in bounds:
+                yield from _bound(bound)
+            yield ""
+    yield from _wrap(report.scope, "Scope     ", "          ")
+    yield from _titled("The agent lacked", report.missing_info)
+    if report.withdrawn:
+        yield f"Its author withdrew {report.withdrawn} sentence(s) that nothing recorded proves."
+
+
+def _bound(bound: PublishedBound) -> Iterator[str]:
+    for sentence in bound.sentences:
+        yield from _sentence(sentence, "  ", sentence.tool_call_ids)
+    yield f"      rests on {', '.join(bound.based_on_analysis_ids)}"
+
+
+def _sentence(sentence: PublishedSentence, mark: str, calls: tuple[str, ...]) -> Iterator[str]:
+    yield from _wrap(sentence.text, mark, " " * len(mark))
+    yield from _wrap(_evidence(sentence, calls), " " * len(mark) + "└ ", " " * len(mark) + "  ")
+
+
+def _evidence(sentence: PublishedSentence, calls: tuple[str, ...]) -> str:
+    """Which facts of which calls prove the sentence; without typed ones, the calls it quotes."""
+    if sentence.statements:
+        return ", ".join(
+            f"{item.tool_call_id} {item.kind}"
+            + (f" #{','.join(map(str, item.facts))}" if item.facts else "")
+            for item in sentence.statements
+        )
+    return ", ".join(sentence.tool_call_ids or calls)
+
+
+def _fallback(fallback: FallbackRecord) -> Iterator[str]:
+    yield f"{fallback.type} at {fallback.failure_stage}"
+    yield ""
+    facts = [f"{fact.text}  [{fact.tool_call_id}]" for fact in fallback.observed_facts]
+    yield from _titled("Verified facts", facts)
+    leads = [
+        f"{lead.entity}: {lead.signal}, {lead.size}; {lead.missing}  [{lead.tool_call_id}]"
+        for lead in fallback.leads
+    ]
+    yield from _titled("Leads (no cause established)", leads)
+    issues = [f"{issue.code} at {issue.field or '/'}" for issue in fallback.validation_issues]
+    yield from _titled("What was refused", issues)
+    yield from _titled("Why nothing is confirmed", fallback.limitations)
+    yield from _titled("Next", fallback.next_steps)
+    yield from _titled("The agent asks for", fallback.asked_for)
+
+
+def _titled(title: str, items: Iterable[str]) -> Iterator[str]:
+    kept = list(items)
+    if kept:
+        yield title
+        for item in kept:
+            yield from _wrap(item, "  • ", "    ")
+        yield ""
+
+
+def _coverage(line: CoverageLine) -> str:
+    words = [f"{line.source_type} ({line.source}): {line.status}"]
+    if line.calls:
+        words.append(f"{line.calls} call{'s' if line.calls > 1 else ''}")
+    if line.window is not None:
+        words.append(_window(line.window))
+    if line.services:
+        words.append(", ".join(line.services))
+    if line.truncated:
+        words.append("truncated")
+    words.extend(line.codes)
+    return " · ".join(words)
+
+
+def _window(window: Window) -> str:
+    return f"{format_instant(window.start)} to {format_instant(window.end)}"
+
+
+def _usage(release: ReleaseRecord) -> str:
+    usage = release.usage
+    return (
+        f"{usage.tool_calls} tool calls in {usage.iterations} steps, {usage.duration_ms} ms,"
+        f" {usage.tokens} tokens · evidence {release.provenance}"
+    )
+
+
+def _rule(char: str) -> str:
+    return char * WIDTH_CHARS
+
+
+def _wrap(text: str, first: str = "", rest: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH_CHARS,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=True,
+    ) or [first.rstrip()]

@@ -1,0 +1,144 @@
+"""Every command, its options and its one-line help; what it does stands in the module beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from affidavit.cli.screen import leave_refused
+from affidavit.contract.errors import AffidavitError
+
+app = typer.Typer(
+    help="Diagnose an incident, and publish only what recorded tool results prove.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+runs = typer.Typer(help="Runs of this machine.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(runs, name="runs")
+
+Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
+StoreUrl = Annotated[str, typer.Option("--store", help="Where runs live: sqlite:PATH or memory:.")]
+RunId = Annotated[str, typer.Argument(help="The id of a run.", metavar="RUN_ID")]
+FileOrRun = Annotated[
+    str, typer.Argument(help="An affidavit file, or the id of a run.", metavar="FILE|RUN_ID")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="Write the affidavit file here.")]
+Profile = Annotated[
+    str, typer.Option("--limits", help="The profile of limits: simple, standard or research.")
+]
+Question = Annotated[
+    str, typer.Option("--question", "-q", help="Ask this instead of the incident's own question.")
+]
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Where the affidavit file goes.")] = Path(
+        "demo.affidavit"
+    ),
+    as_json: Json = False,
+) -> None:
+    """Diagnose the recorded incident that ships with the project."""
+    from affidavit.cli import diagnosing
+
+    diagnosing.demo(out, as_json=as_json)
+
+
+@app.command()
+def diagnose(
+    source: Annotated[str, typer.Argument(help="An incident folder.", metavar="SOURCE")],
+    question: Question = "",
+    limits: Profile = "",
+    store: StoreUrl = "",
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Diagnose an incident. Exit: 0 published, 3 fallback, 4 failed, 5 cancelled, 2 refused."""
+    from affidavit.cli import diagnosing
+
+    order = diagnosing.Order(Path(source), question, limits, store, out, as_json)
+    diagnosing.diagnose(order)
+
+
+@app.command()
+def show(source: FileOrRun, store: StoreUrl = "", out: Out = None, as_json: Json = False) -> None:
+    """Print the report card of a file or a run; with --out, write the run's file."""
+    from affidavit.cli import reading
+
+    reading.show(source, store, out, as_json=as_json)
+
+
+@app.command()
+def verify(source: FileOrRun, store: StoreUrl = "", as_json: Json = False) -> None:
+    """Re-check everything, offline. Exit: 3 intact, signer unknown; 1 altered; 2 unreadable."""
+    from affidavit.cli import reading
+
+    reading.verify(source, store, as_json=as_json)
+
+
+@app.command()
+def timeline(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
+    """Print each gate that a run passed, and why."""
+    from affidavit.cli import reading
+
+    reading.timeline(run_id, store, as_json=as_json)
+
+
+@runs.command("list")
+def runs_list(store: StoreUrl = "", as_json: Json = False) -> None:
+    """The newest runs."""
+    from affidavit.cli import running
+
+    running.list_runs(store, as_json=as_json)
+
+
+@runs.command("show")
+def runs_show(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
+    """Where a run stands, or its answer; exits as `diagnose` does."""
+    from affidavit.cli import running
+
+    running.show_run(run_id, store, as_json=as_json)
+
+
+@runs.command("cancel")
+def runs_cancel(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
+    """Cancel a run, also one that another process drives."""
+    from affidavit.cli import running
+
+    running.ask_run(run_id, "cancel", store, as_json=as_json)
+
+
+@runs.command("pause")
+def runs_pause(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
+    """Pause a run; `runs resume` goes on where it was."""
+    from affidavit.cli import running
+
+    running.ask_run(run_id, "pause", store, as_json=as_json)
+
+
+@runs.command("resume")
+def runs_resume(
+    run_id: RunId, store: StoreUrl = "", out: Out = None, as_json: Json = False
+) -> None:
+    """Go on with a run that was paused or lost its process. What was recorded is reused."""
+    from affidavit.cli import diagnosing
+
+    diagnosing.resume(run_id, store, out, as_json=as_json)
+
+
+def run() -> None:
+    """Run the command; every refusal is one clear line."""
+    try:
+        app(standalone_mode=True)
+    except AffidavitError as error:
+        leave_refused(error, as_json=_wants_json())
+
+
+def _wants_json() -> bool:
+    import sys
+
+    return "--json" in sys.argv

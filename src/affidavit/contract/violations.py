@@ -1,0 +1,193 @@
+"""Why a draft was refused: stable codes, each with one plain sentence and what would prove it.
+
+EvidenceGuard's codes are G10's. The support check's codes fall in two classes (M4): a
+*contradiction* is refuted by the cited facts, or names what they do not hold; a *coverage* refusal
+means that nothing cited licenses the words. A code travels with a JSON pointer that the harness
+made, and never with content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from affidavit.contract.record import Record
+
+
+class EvidenceCode(StrEnum):
+    """What can be wrong with a draft's structure and citations (G10)."""
+
+    DRAFT_MISSING = "DRAFT_MISSING"
+    ANALYSES_MISSING = "ANALYSES_MISSING"
+    ANALYSIS_ID_MISSING = "ANALYSIS_ID_MISSING"
+    ANALYSIS_ID_DUPLICATE = "ANALYSIS_ID_DUPLICATE"
+    ANALYSIS_KIND_INVALID = "ANALYSIS_KIND_INVALID"
+    ANALYSIS_BODY_MISSING = "ANALYSIS_BODY_MISSING"
+    ANALYSIS_UNBOUND = "ANALYSIS_UNBOUND"
+    CONCLUSION_UNBOUND = "CONCLUSION_UNBOUND"
+    ACTION_UNBOUND = "ACTION_UNBOUND"
+    RECOMMENDATION_UNBOUND = "RECOMMENDATION_UNBOUND"
+    ANALYSIS_REF_UNKNOWN = "ANALYSIS_REF_UNKNOWN"
+    LIMITATIONS_MISSING = "LIMITATIONS_MISSING"
+    LIMITATIONS_SCOPE_MISSING = "LIMITATIONS_SCOPE_MISSING"
+    TOOL_CALL_ID_MALFORMED = "TOOL_CALL_ID_MALFORMED"
+    INVOCATION_NOT_FOUND = "INVOCATION_NOT_FOUND"
+    INVOCATION_ID_MISMATCH = "INVOCATION_ID_MISMATCH"
+    INVOCATION_RUN_MISMATCH = "INVOCATION_RUN_MISMATCH"
+    INVOCATION_NOT_READY = "INVOCATION_NOT_READY"
+    EVIDENCE_KIND_MISMATCH = "EVIDENCE_KIND_MISMATCH"
+    TOOL_UNSUPPORTED = "TOOL_UNSUPPORTED"
+    AGENT_RESULT_UNPARSABLE = "AGENT_RESULT_UNPARSABLE"
+    AGENT_RESULT_INCONSISTENT = "AGENT_RESULT_INCONSISTENT"
+
+
+class Violation(Record):
+    """One thing wrong, and where: a JSON pointer into the draft (RFC 6901)."""
+
+    code: EvidenceCode
+    pointer: str
+
+
+class RefusalClass(StrEnum):
+    """Is the sentence refuted, or merely not licensed? (M4)"""
+
+    CONTRADICTION = "CONTRADICTION"
+    COVERAGE = "COVERAGE"
+
+
+class SupportCode(StrEnum):
+    """Why a sentence is not carried by what it cites (M4, M5)."""
+
+    NUMBER_REFUTED = "NUMBER_REFUTED"
+    UNIT_REFUTED = "UNIT_REFUTED"
+    STATISTIC_REFUTED = "STATISTIC_REFUTED"
+    TIME_REFUTED = "TIME_REFUTED"
+    WINDOW_REFUTED = "WINDOW_REFUTED"
+    DIRECTION_REFUTED = "DIRECTION_REFUTED"
+    SUBJECT_REFUTED = "SUBJECT_REFUTED"
+    IDENTIFIER_UNKNOWN = "IDENTIFIER_UNKNOWN"
+    NUMBER_UNKNOWN = "NUMBER_UNKNOWN"
+    TIME_UNKNOWN = "TIME_UNKNOWN"
+    URL_UNKNOWN = "URL_UNKNOWN"
+    QUANTIFIER_REFUTED = "QUANTIFIER_REFUTED"
+    NEGATION_REFUTED = "NEGATION_REFUTED"
+    ORDER_REFUTED = "ORDER_REFUTED"
+    QUOTE_NOT_FOUND = "QUOTE_NOT_FOUND"
+    COUNT_REFUTED = "COUNT_REFUTED"
+    ABSENCE_TOO_WIDE = "ABSENCE_TOO_WIDE"
+    ABSENCE_REFUTED = "ABSENCE_REFUTED"
+    EVIDENCE_CONTRADICTS = "EVIDENCE_CONTRADICTS"
+    MASK_CITED = "MASK_CITED"
+    STATEMENT_MALFORMED = "STATEMENT_MALFORMED"
+    STATEMENT_UNPROVED = "STATEMENT_UNPROVED"
+    STATEMENT_CALL_UNCITED = "STATEMENT_CALL_UNCITED"
+    WORDS_UNBOUND = "WORDS_UNBOUND"
+    CAUSE_UNPROVED = "CAUSE_UNPROVED"
+    CAUSE_NO_PATH = "CAUSE_NO_PATH"
+    CAUSE_NO_ORDER = "CAUSE_NO_ORDER"
+    CAUSE_NO_ABNORMALITY = "CAUSE_NO_ABNORMALITY"
+    CAUSE_ONE_RECORD = "CAUSE_ONE_RECORD"
+    REQUEST_TEXT_CITED = "REQUEST_TEXT_CITED"
+    GUIDANCE_CITED = "GUIDANCE_CITED"
+    CLASS_NOT_OBSERVATION = "CLASS_NOT_OBSERVATION"
+
+
+COVERAGE_CODES: Final = frozenset(
+    {
+        SupportCode.STATEMENT_MALFORMED,
+        SupportCode.STATEMENT_UNPROVED,
+        SupportCode.STATEMENT_CALL_UNCITED,
+        SupportCode.WORDS_UNBOUND,
+        SupportCode.CAUSE_UNPROVED,
+        SupportCode.CAUSE_NO_PATH,
+        SupportCode.CAUSE_NO_ORDER,
+        SupportCode.CAUSE_NO_ABNORMALITY,
+        SupportCode.CAUSE_ONE_RECORD,
+    }
+)
+"""The codes that only say "nothing cited licenses this"; every other code is a contradiction."""
+
+
+class Refusal(Record):
+    """One sentence that is not carried, by its harness-made number and pointer."""
+
+    code: SupportCode
+    pointer: str
+    sentence: int
+
+    @property
+    def refusal_class(self) -> RefusalClass:
+        """Refuted, or merely not licensed."""
+        if self.code in COVERAGE_CODES:
+            return RefusalClass.COVERAGE
+        return RefusalClass.CONTRADICTION
+
+
+class Explanation(Record):
+    """A code in one plain sentence, and what would prove the words instead."""
+
+    meaning: str
+    remedy: str
+
+
+def _x(meaning: str, remedy: str) -> Explanation:
+    return Explanation(meaning=meaning, remedy=remedy)
+
+
+_CITE = "Cite the id of a READY tool call of this run."
+_BIND = "Name an analysis of the same draft by its id."
+
+EXPLANATIONS: Final[Mapping[EvidenceCode, Explanation]] = MappingProxyType(
+    {
+        EvidenceCode.DRAFT_MISSING: _x("There is no report.", "Write one."),
+        EvidenceCode.ANALYSES_MISSING: _x(
+            "The report holds no analyses.", "List what was seen, one analysis a finding."
+        ),
+        EvidenceCode.ANALYSIS_ID_MISSING: _x("An analysis has no id.", "Give it one."),
+        EvidenceCode.ANALYSIS_ID_DUPLICATE: _x(
+            "Two analyses share an id.", "Give each its own id."
+        ),
+        EvidenceCode.ANALYSIS_KIND_INVALID: _x(
+            "An analysis is neither NORMAL nor NEGATIVE_OBSERVATION.", "Use one of the two."
+        ),
+        EvidenceCode.ANALYSIS_BODY_MISSING: _x("An analysis says nothing.", "Write its body."),
+        EvidenceCode.ANALYSIS_UNBOUND: _x("An analysis cites no tool call.", _CITE),
+        EvidenceCode.CONCLUSION_UNBOUND: _x("The conclusion rests on no analysis.", _BIND),
+        EvidenceCode.ACTION_UNBOUND: _x("An action rests on no analysis.", _BIND),
+        EvidenceCode.RECOMMENDATION_UNBOUND: _x("A recommendation rests on no analysis.", _BIND),
+        EvidenceCode.ANALYSIS_REF_UNKNOWN: _x("An analysis is named that is not there.", _BIND),
+        EvidenceCode.LIMITATIONS_MISSING: _x(
+            "The report does not say what it covers.", "Add limitations with a scope."
+        ),
+        EvidenceCode.LIMITATIONS_SCOPE_MISSING: _x(
+            "The limitations declare no scope.", "Say which sources and window were looked at."
+        ),
+        EvidenceCode.TOOL_CALL_ID_MALFORMED: _x("A citation has no id's shape.", _CITE),
+        EvidenceCode.INVOCATION_NOT_FOUND: _x("A cited call was never made in this run.", _CITE),
+        EvidenceCode.INVOCATION_ID_MISMATCH: _x(
+            "The record found carries another id than the citation.", _CITE
+        ),
+        EvidenceCode.INVOCATION_RUN_MISMATCH: _x(
+            "The record found belongs to another run or tenant.",
+            "Read it through a new call of this run.",
+        ),
+        EvidenceCode.INVOCATION_NOT_READY: _x(
+            "The cited call failed or is not finished.", "Ask again, and cite the call that answers."
+        ),
+        EvidenceCode.EVIDENCE_KIND_MISMATCH: _x(
+            "A finding cites an empty result, or an absence cites a result with content.",
+            "NORMAL cites what was found, NEGATIVE_OBSERVATION what came back empty.",
+        ),
+        EvidenceCode.TOOL_UNSUPPORTED: _x("The cited tool is not registered.", _CITE),
+        EvidenceCode.AGENT_RESULT_UNPARSABLE: _x(
+            "The cited result cannot be read back.", "Ask again, and cite the new call."
+        ),
+        EvidenceCode.AGENT_RESULT_INCONSISTENT: _x(
+            "The cited result contradicts itself or its record.",
+            "Ask again, and cite the new call.",
+        ),
+    }
+)
+"""EvidenceGuard's codes, explained (G10)."""

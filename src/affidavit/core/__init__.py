@@ -1,0 +1,1 @@
+"""One run: its journal and chain, its budget, its deadline, its cancellation, its attempts."""

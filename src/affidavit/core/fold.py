@@ -1,0 +1,232 @@
+"""A run's status, spend and position are folds over its journal, and nothing else (idea 2).
+
+`advance(view, entry)` is one match; recovery is `advance` in a loop over the lines of the store,
+so that a resumed run stands exactly where the journal says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from affidavit.contract.agent import Ending
+from affidavit.contract.journal import Entry, EventType
+from affidavit.contract.states import (
+    AgentStatus,
+    ChatApplicationStatus,
+    DiagnosisStopReason,
+    RunState,
+)
+from affidavit.core.chain import GENESIS
+
+
+@dataclass(frozen=True, slots=True)
+class CallView:
+    """One call's life so far, as the journal tells it. `settled` is the kind of its last line."""
+
+    tool_call_id: str
+    step: int
+    tool: str = ""
+    request_digest: str = ""
+    effect: str = "read"
+    attempts: int = 0
+    started_us: int = 0
+    completed_us: int | None = None
+    raw_digest: str | None = None
+    result_digest: str | None = None
+    evidence_status: str | None = None
+    truncated: bool = False
+    code: str | None = None
+    reused_of: str | None = None
+    settled: EventType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One decision of the agent: its artifact, and the ids given to the calls that it asked for."""
+
+    step: int
+    decision: str
+    digest: str
+    calls: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """Where a run stands. All durations are microseconds of working time (K3)."""
+
+    state: RunState = RunState.RUNNING
+    last_seq: int = 0
+    last_hash: str = GENESIS
+    last_at_us: int = 0
+    worked_us: int = 0
+    epoch: int = 0
+    paused: bool = False
+    cancel_requested: bool = False
+    status: ChatApplicationStatus | None = None
+    steps: tuple[StepView, ...] = ()
+    calls: dict[str, CallView] = field(default_factory=dict)
+    reserved_calls: int = 0
+    over_limit: str | None = None
+    stop_notice: str | None = None
+    ending: Ending | None = None
+    agent_status: AgentStatus | None = None
+    stop_reason: DiagnosisStopReason | None = None
+    draft_digest: str | None = None
+    release_stopped: Ending | None = None
+    release_digest: str | None = None
+
+    @property
+    def is_collected(self) -> bool:
+        """Whether the agent's part is over."""
+        return self.ending is not None
+
+    def open_step(self) -> StepView | None:
+        """The step whose calls are not all settled, or None."""
+        if not self.steps:
+            return None
+        last = self.steps[-1]
+        return last if any(not self.is_settled(call) for call in last.calls) else None
+
+    def is_settled(self, tool_call_id: str) -> bool:
+        """Whether that call has its final line."""
+        call = self.calls.get(tool_call_id)
+        return call is not None and call.settled is not None
+
+
+def fold(entries: Iterable[Entry]) -> RunView:
+    """The view after these lines."""
+    return reduce(advance, entries, RunView())
+
+
+def advance(view: RunView, entry: Entry) -> RunView:
+    """The view after one more line."""
+    moved = replace(
+        _apply(view, entry),
+        last_seq=entry.seq,
+        last_hash=entry.hash,
+        last_at_us=entry.at_us,
+        worked_us=view.worked_us + _worked_us(view, entry),
+    )
+    return moved
+
+
+def _worked_us(view: RunView, entry: Entry) -> int:
+    """Working time up to this line: not while paused, and not while nobody drove (K3, F4)."""
+    idle = entry.type in (EventType.RUN_RESUMED, EventType.DRIVER_ACQUIRED)
+    if view.last_seq == 0 or idle or view.paused:
+        return 0
+    return max(0, entry.at_us - view.last_at_us)
+
+
+def _apply(view: RunView, entry: Entry) -> RunView:  # noqa: PLR0911 - one arm a kind of line
+    data = entry.data
+    match entry.type:
+        case EventType.DRIVER_ACQUIRED:
+            return replace(view, epoch=_int(data["epoch"]))
+        case EventType.CANCEL_REQUESTED:
+            return replace(view, cancel_requested=True)
+        case EventType.RUN_PAUSED:
+            return replace(view, paused=True)
+        case EventType.RUN_RESUMED:
+            return replace(view, paused=False)
+        case EventType.STATUS_CHANGED:
+            return replace(view, status=ChatApplicationStatus(str(data["status"])))
+        case EventType.STEP_DECIDED:
+            return replace(view, steps=(*view.steps, _step(entry)))
+        case EventType.STOP_NOTICE_GIVEN:
+            return replace(view, stop_notice=str(data["reason"]))
+        case EventType.COLLECTION_ENDED:
+            return _ended(view, entry)
+        case EventType.RELEASE_STOPPED:
+            return replace(view, release_stopped=Ending(str(data["ending"])))
+        case EventType.RELEASE_DECISION:
+            return replace(view, release_digest=str(data["release_digest"]))
+        case EventType.RUN_ENDED:
+            return replace(view, state=RunState(str(data["run_state"])))
+        case _ if "tool_call_id" in data:
+            return _call(view, entry)
+        case _:
+            return view
+
+
+def _int(value: object) -> int:
+    if not isinstance(value, int):
+        raise ValueError("a journal field that should be an integer is none")
+    return value
+
+
+def _step(entry: Entry) -> StepView:
+    calls = entry.data["calls"]
+    assert isinstance(calls, (list, tuple))
+    return StepView(
+        step=_int(entry.data["step"]),
+        decision=str(entry.data["decision"]),
+        digest=str(entry.data["digest"]),
+        calls=tuple(str(call) for call in calls),
+    )
+
+
+def _ended(view: RunView, entry: Entry) -> RunView:
+    data = entry.data
+    reason, draft = data["stop_reason"], data["draft_digest"]
+    return replace(
+        view,
+        ending=Ending(str(data["ending"])),
+        agent_status=AgentStatus(str(data["agent_status"])),
+        stop_reason=None if reason is None else DiagnosisStopReason(str(reason)),
+        draft_digest=None if draft is None else str(draft),
+    )
+
+
+def _call(view: RunView, entry: Entry) -> RunView:
+    data, key = entry.data, str(entry.data["tool_call_id"])
+    step = _int(data["step"]) if "step" in data else 0
+    call = view.calls.get(key) or CallView(key, step)
+    reserved, over = view.reserved_calls, view.over_limit
+    match entry.type:
+        case EventType.TOOL_CALL_INTENDED:
+            reserved += 0 if call.attempts else 1
+            call = replace(
+                call,
+                tool=str(data["tool"]),
+                request_digest=str(data["request_digest"]),
+                effect=str(data["effect"]),
+                attempts=_int(data["attempt"]),
+                started_us=call.started_us or entry.at_us,
+            )
+        case EventType.TOOL_CALL_PROJECTING:
+            call = replace(call, raw_digest=str(data["raw_digest"]))
+        case EventType.TOOL_CALL_READY:
+            call = replace(
+                call,
+                settled=entry.type,
+                completed_us=entry.at_us,
+                result_digest=str(data["result_digest"]),
+                evidence_status=str(data["evidence_status"]),
+                truncated=bool(data["truncated"]),
+            )
+        case EventType.TOOL_CALL_ERROR:
+            call = replace(
+                call, settled=entry.type, completed_us=entry.at_us, code=str(data["error_code"])
+            )
+        case EventType.TOOL_CALL_REFUSED:
+            call = replace(call, settled=entry.type, tool=str(data["tool"]), code=str(data["code"]))
+            over = over or _limit_of(call.code)
+        case EventType.TOOL_CALL_REUSED:
+            call = replace(call, settled=entry.type, reused_of=str(data["of"]))
+        case _:
+            pass
+    return replace(view, calls={**view.calls, key: call}, reserved_calls=reserved, over_limit=over)
+
+
+BUDGET_CODE_PREFIX = "BUDGET_"
+"""A refusal with this prefix names the limit that had no room left, for example
+`BUDGET_TOOL_CALLS`."""
+
+
+def _limit_of(code: str | None) -> str | None:
+    if code is None or not code.startswith(BUDGET_CODE_PREFIX):
+        return None
+    return code.removeprefix(BUDGET_CODE_PREFIX).lower()

@@ -1,0 +1,118 @@
+"""The only writer of tool truth: each stage of a call as its events and artifacts (C1, T2).
+
+Only `tools` may import this (import-linter holds it). Nothing here appends: what is returned goes
+into one append of the run, artifacts with their event, so that neither exists without the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from affidavit.contract.evidence import Envelope, Scope
+from affidavit.contract.journal import Event, EventType
+from affidavit.contract.states import EvidenceClass, Provenance
+from affidavit.core.canonical import canonical_json, digest
+from affidavit.ports.store import Artifact
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One stage of a call's life, ready to be appended."""
+
+    events: tuple[Event, ...]
+    artifacts: tuple[Artifact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallHeader:
+    """What is fixed about a call before it runs; stored as the call's request artifact."""
+
+    step: int
+    tool_call_id: str
+    tool: str
+    arguments: Mapping[str, object]
+    scope: Scope
+    evidence_class: EvidenceClass
+    effect: str = "read"
+    provenance: Provenance = Provenance.RECORDED
+    agent_path: str = ""
+
+
+def artifact(kind: str, content: bytes) -> Artifact:
+    """The bytes with their address."""
+    return Artifact(digest(content), kind, content)
+
+
+def header_bytes(header: CallHeader) -> bytes:
+    """The canonical request artifact: arguments, scope, class and provenance."""
+    return canonical_json(
+        {
+            "tool_call_id": header.tool_call_id,
+            "tool": header.tool,
+            "arguments": header.arguments,
+            "scope": header.scope.model_dump(mode="json"),
+            "evidence_class": str(header.evidence_class),
+            "provenance": str(header.provenance),
+            "agent_path": header.agent_path,
+        }
+    )
+
+
+def intend(header: CallHeader, attempt: int) -> Written:
+    """The call is about to run: intent before effect (K9)."""
+    request = artifact("request", header_bytes(header))
+    event = Event(
+        EventType.TOOL_CALL_INTENDED,
+        {
+            "step": header.step,
+            "tool_call_id": header.tool_call_id,
+            "tool": header.tool,
+            "request_digest": request.digest,
+            "effect": header.effect,
+            "attempt": attempt,
+        },
+    )
+    return Written((event,), (request,))
+
+
+def project(tool_call_id: str, raw: bytes) -> Written:
+    """The raw response is in; it is stored and never shown (T1)."""
+    stored = artifact("raw", raw)
+    data = {"tool_call_id": tool_call_id, "raw_digest": stored.digest}
+    return Written((Event(EventType.TOOL_CALL_PROJECTING, data),), (stored,))
+
+
+def settle(tool_call_id: str, envelope: Envelope) -> Written:
+    """The projection is complete: the call is READY and may be cited (E2)."""
+    result = artifact("result", canonical_json(envelope.model_dump(mode="json")))
+    event = Event(
+        EventType.TOOL_CALL_READY,
+        {
+            "tool_call_id": tool_call_id,
+            "evidence_status": str(envelope.status),
+            "result_digest": result.digest,
+            "count": envelope.count,
+            "total": envelope.total,
+            "truncated": envelope.truncated,
+        },
+    )
+    return Written((event,), (result,))
+
+
+def fail(tool_call_id: str, error_code: str) -> Written:
+    """The call failed; a stable code is all that remains of the error (T3)."""
+    data = {"tool_call_id": tool_call_id, "error_code": error_code}
+    return Written((Event(EventType.TOOL_CALL_ERROR, data),))
+
+
+def refuse(step: int, tool_call_id: str, tool: str, code: str) -> Written:
+    """The call was blocked and never executed (H2)."""
+    data = {"step": step, "tool_call_id": tool_call_id, "tool": tool, "code": code}
+    return Written((Event(EventType.TOOL_CALL_REFUSED, data),))
+
+
+def reuse(step: int, tool_call_id: str, of: str) -> Written:
+    """An equal, earlier call answers (T8)."""
+    data = {"step": step, "tool_call_id": tool_call_id, "of": of}
+    return Written((Event(EventType.TOOL_CALL_REUSED, data),))

@@ -1,0 +1,248 @@
+"""Collecting evidence: the loop that the harness owns and an agent only decides in (H1, K8, P3).
+
+    open step left by an earlier driver? → finish it
+    may the next step happen?            → guards
+    what is the next step?               → the agent
+    enough seen already?                 → one stop notice, then one turn without tools
+    settle every call of the step        → tools
+
+Every way out is one COLLECTION_ENDED line with an `Ending`; nothing here decides what is published.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from affidavit.contract.agent import (
+    Act,
+    AgentState,
+    Conclude,
+    Decision,
+    Ending,
+    GiveUp,
+    Investigator,
+    Moment,
+    ToolCallRequest,
+)
+from affidavit.contract.errors import (
+    BudgetSpent,
+    DeadlineReached,
+    PauseAsked,
+    RecordFailed,
+    RunCancelled,
+    RunStopped,
+)
+from affidavit.contract.ids import call_id
+from affidavit.contract.journal import Event, EventType
+from affidavit.contract.states import AgentStatus, ChatApplicationStatus, DiagnosisStopReason
+from affidavit.core.canonical import digest
+from affidavit.core.run import Run, Stage
+from affidavit.guards.chain import GuardChain, Verdict
+from affidavit.ledger.reader import take_snapshot
+from affidavit.ledger.snapshot import LedgerSnapshot
+from affidavit.ports.store import Artifact
+from affidavit.progress.saturation import Admission, admit_calls, saturation
+from affidavit.progress.tracker import retrace
+from affidavit.tools.boundary import execute_step, refuse_calls
+from affidavit.tools.catalogue import Catalogue
+from affidavit.tools.observation import Observer, calls_of
+
+CALLS_PER_STEP_MAX: Final = 16
+"""More side by side than this is a fan-out, not a question; the rest of a step is not asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """Who collects, with what, under which guards."""
+
+    investigator: Investigator
+    catalogue: Catalogue
+    guards: GuardChain
+    observer: Observer = field(default_factory=Observer)
+
+
+_ENDED: Final = {
+    AgentStatus.BUDGET_EXCEEDED: Ending.BUDGET_EXHAUSTED,
+    AgentStatus.MAX_ITERATIONS: Ending.BUDGET_EXHAUSTED,
+    AgentStatus.TIMEOUT: Ending.TIMED_OUT,
+    AgentStatus.LOOP_DETECTED: Ending.LOOP_DETECTED,
+}
+"""How collecting ends when a guard stops it with that status; any other status is a failure."""
+
+
+async def collect(run: Run, collection: Collection) -> None:
+    """Drive the agent until its part is over; the journal then says how it ended.
+
+    Raises `RecordFailed` and `PauseAsked`, after which the run can be driven again; everything
+    else ends the collection, and says why.
+    """
+    try:
+        await _enter(run, ChatApplicationStatus.DIAGNOSIS_RUNNING)
+        while not run.view.is_collected:
+            await _advance(run, collection)
+    except (RecordFailed, PauseAsked):
+        raise
+    except RunStopped as stop:
+        await end_stopped(run, stop)
+    except Exception:
+        await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+
+
+async def _enter(run: Run, status: ChatApplicationStatus) -> None:
+    if run.view.status is not status and not run.view.is_collected:
+        await run.note(Event(EventType.STATUS_CHANGED, {"status": str(status)}))
+
+
+async def _advance(run: Run, collection: Collection) -> None:
+    """One turn: finish what is open, or ask guards and agent for the next step."""
+    open_step = run.view.open_step()
+    if open_step is not None:
+        calls = calls_of(run.contents[open_step.digest])
+        await execute_step(run, collection.catalogue, open_step, calls)
+        return
+    step = len(run.view.steps) + 1
+    state = _state(run, collection, step)
+    verdicts = await collection.guards.ask(Moment.BEFORE_THINKING, state, run.request)
+    await run.note(_guards_checked(step, Moment.BEFORE_THINKING, verdicts))
+    stopped = next((item.result for item in verdicts if not item.result.passed), None)
+    if stopped is not None and stopped.status is not None:
+        await _end(run, _ENDED.get(stopped.status, Ending.INTERNAL_FAILURE), stopped.status)
+        return
+    decision = await run.interruptible(lambda: collection.investigator.decide(state))
+    await _take(run, collection, step, decision)
+
+
+async def _take(run: Run, collection: Collection, step: int, decision: Decision) -> None:
+    """Record the decision; its calls are executed by the next turn, as after a resume."""
+    match decision:
+        case Act(calls=calls, note=note):
+            await _take_calls(run, collection, step, calls[:CALLS_PER_STEP_MAX], note)
+        case Conclude(draft=draft):
+            content = draft.encode() if isinstance(draft, str) else _encode(draft)
+            await run.record(_decided(step, "CONCLUDE", content))
+            ending = Ending.CONCLUDED if _is_object(content) else Ending.UNREADABLE
+            await _end(run, ending, AgentStatus.DONE, draft_digest=digest(content))
+        case GiveUp(reason=reason):
+            await run.record(_decided(step, "GIVE_UP", _encode({"reason": reason})))
+            await _end(run, Ending.GAVE_UP, AgentStatus.DONE)
+
+
+async def _take_calls(
+    run: Run, collection: Collection, step: int, calls: tuple[ToolCallRequest, ...], note: str
+) -> None:
+    """The progress gate: calls go on, or get the one stop notice, or break the protocol (P3)."""
+    asked = [{"tool": item.tool, "arguments": item.arguments} for item in calls]
+    content = _encode({"calls": asked, "note": note})
+    first = sum(len(item.calls) for item in run.view.steps) + 1
+    ids = tuple(str(call_id(first + place)) for place in range(len(calls)))
+    ledger = ledger_of(run, collection.catalogue)
+    gain = saturation(ledger, retrace(run.view, ledger))
+    match admit_calls(gain, notice_given=run.view.stop_notice is not None):
+        case Admission.ADMITTED:
+            await run.record(_decided(step, "ACT", content, ids))
+        case Admission.STOP_NOTICE:
+            stage = _decided(step, "ACT", content, ids)
+            notice = Event(
+                EventType.STOP_NOTICE_GIVEN, {"step": step, "reason": "INFORMATION_SATURATED"}
+            )
+            refused = refuse_calls(step, ids, calls, "STOP_NOTICE")
+            await run.record(replace(stage, events=(*stage.events, *refused, notice)))
+        case Admission.VIOLATED:
+            await run.record(_decided(step, "ACT", content))
+            await _end(run, Ending.PROTOCOL_VIOLATED, AgentStatus.LOOP_DETECTED)
+
+
+def _encode(value: object) -> bytes:
+    """A decision as bytes. Not canonical: what an author wrote may hold floats. NaN is refused."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
+def _is_object(content: bytes) -> bool:
+    try:
+        return isinstance(json.loads(content), dict)
+    except ValueError:
+        return False
+
+
+def _decided(step: int, decision: str, content: bytes, calls: tuple[str, ...] = ()) -> Stage:
+    address = digest(content)
+    data = {"step": step, "decision": decision, "digest": address, "calls": calls}
+    return Stage((Event(EventType.STEP_DECIDED, data),), (Artifact(address, "decision", content),))
+
+
+def ledger_of(run: Run, catalogue: Catalogue) -> LedgerSnapshot:
+    """The run's ledger as it stands now, frozen."""
+    return take_snapshot(
+        run.id, run.request.tenant, run.view, run.contents, frozenset(catalogue.tools)
+    )
+
+
+def _state(run: Run, collection: Collection, step: int) -> AgentState:
+    limits = run.request.limits
+    return AgentState(
+        request=run.request,
+        step=step,
+        tools=collection.catalogue.specs(),
+        observations=collection.observer.observe(run.view, run.contents),
+        must_conclude=run.view.stop_notice is not None,
+        iterations_left=limits.iterations - len(run.view.steps),
+        calls_left=limits.tool_calls - run.view.reserved_calls,
+        seconds_left=run.remaining_s(),
+        over_limit=run.view.over_limit,
+    )
+
+
+def _guards_checked(step: int, moment: Moment, verdicts: tuple[Verdict, ...]) -> Event:
+    words = [
+        [item.guard, "PASS" if item.result.passed else str(item.result.status), item.result.reason]
+        for item in verdicts
+    ]
+    return Event(
+        EventType.GUARDS_CHECKED, {"step": step, "moment": str(moment), "verdicts": words}
+    )
+
+
+async def end_stopped(run: Run, stop: RunStopped) -> None:
+    """Collection ended by a stop of the run (E18)."""
+    match stop:
+        case RunCancelled():
+            await _end(run, Ending.CANCELLED, AgentStatus.CANCELLED)
+        case DeadlineReached():
+            await _end(run, Ending.TIMED_OUT, AgentStatus.TIMEOUT)
+        case BudgetSpent():
+            await _end(run, Ending.BUDGET_EXHAUSTED, AgentStatus.BUDGET_EXCEEDED)
+        case _:
+            await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+
+
+async def _end(
+    run: Run, ending: Ending, status: AgentStatus, *, draft_digest: str | None = None
+) -> None:
+    reason = _stop_reason(run, ending)
+    event = Event(
+        EventType.COLLECTION_ENDED,
+        {
+            "ending": str(ending),
+            "agent_status": str(status),
+            "stop_reason": None if reason is None else str(reason),
+            "draft_digest": draft_digest,
+        },
+    )
+    await run.note(event)
+
+
+def _stop_reason(run: Run, ending: Ending) -> DiagnosisStopReason | None:
+    """Why collection stopped, under control; None where it was not stopped (E18, P4)."""
+    match ending:
+        case Ending.BUDGET_EXHAUSTED | Ending.TIMED_OUT:
+            return DiagnosisStopReason.BUDGET_LIMIT_REACHED
+        case Ending.PROTOCOL_VIOLATED:
+            return DiagnosisStopReason.PROGRESS_PROTOCOL_VIOLATED
+        case Ending.LOOP_DETECTED:
+            return DiagnosisStopReason.INFORMATION_SATURATED
+        case Ending.CONCLUDED | Ending.GAVE_UP | Ending.UNREADABLE if run.view.stop_notice:
+            return DiagnosisStopReason.INFORMATION_SATURATED
+        case _:
+            return None

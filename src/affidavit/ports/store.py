@@ -1,0 +1,195 @@
+"""Where runs live: journal, artifacts, leases and inbox, in one transaction.
+
+A store keeps lines and bytes; it does not understand them. What it does guard is the order: one
+driver at a time (the lease's epoch), one line a place (the sequence number), nothing after the
+end (the terminal line).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from affidavit.contract.journal import Entry
+from affidavit.contract.states import ReleaseOutcome, RunState, is_terminal
+
+PAYLOADS_LIVE_US: Final = 2 * 3600 * 1_000_000
+"""How long payloads outlive their run: two hours, time enough to look into it (C2)."""
+
+KEPT_KINDS: Final = frozenset({"release", "affidavit"})
+"""Artifacts that never expire: what was published, and the file that proves it (C2, K8)."""
+
+LISTED_MAX: Final = 1000
+"""No list of runs is longer; who needs more asks again with the next page or the next look."""
+
+INBOX_MAX: Final = 1000
+"""Commands that may wait for one run: a person sends a few, so more is a runaway script."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """Bytes with their address, the lower-case SHA-256 hex of the content.
+
+    `kind` says what they are: request, raw, result, draft, …; those of `KEPT_KINDS` never expire.
+    """
+
+    digest: str
+    kind: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to drive one run. A higher epoch fences every lower one for ever."""
+
+    run_id: str
+    holder: str
+    epoch: int
+    expires_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A word from elsewhere that the driver folds in: cancel, pause, wake."""
+
+    id: int
+    kind: Literal["cancel", "pause", "wake"]
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunHead:
+    """One run at a glance."""
+
+    run_id: str
+    tenant: str
+    created_us: int
+    state: RunState
+    outcome: ReleaseOutcome | None
+    last_seq: int
+    question: str
+    paused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """One atomic write: artifacts, lines, commands that the lines took in, and the end if any.
+
+    Raises ValueError for an end that is none: a state that goes on, or no line that says it.
+    """
+
+    entries: Sequence[Entry]
+    artifacts: Sequence[Artifact] = ()
+    consumed: Sequence[int] = ()
+    ended: tuple[RunState, ReleaseOutcome] | None = None
+    paused: bool | None = None
+    durable: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse an end that the journal would not show."""
+        if self.ended is not None and not (is_terminal(self.ended[0]) and self.entries):
+            raise ValueError(f"{self.ended[0]} with {len(self.entries)} lines ends no run")
+
+
+class Store(Protocol):
+    """All that the harness asks of a place where runs live.
+
+    Every method raises `RecordFailed` when the store cannot do it; then nothing was written, and
+    the next call may succeed. A write that is cancelled before it begins has written nothing; once
+    begun it is finished, unless the process dies. Text must be encodable as UTF-8.
+    """
+
+    async def create(self, head: RunHead, first: Append) -> None:
+        """The run exists with its first lines, durably.
+
+        Of `head` count the ids, the tenant, the time, the question and `paused`; state and last
+        line follow from `first`, whose lines count from 1. Raises `InputRefused` (RUN_EXISTS) for
+        an id that exists.
+        """
+        ...
+
+    async def append(self, lease: Lease, write: Append) -> None:
+        """All of `write` is stored, or nothing. After `durable`, also across a power cut.
+
+        An artifact that is there already is not stored twice. The end empties the inbox. Raises
+        `LeaseLost` unless the lease is the run's newest and not given back, and `RecordFailed` if
+        the run has ended (RUN_ENDED), a line does not follow the last one (LINE_OUT_OF_ORDER), an
+        artifact is not at its address (ARTIFACT_ALTERED), a consumed command is not in the inbox
+        (COMMAND_UNKNOWN), or the run does not exist (RUN_UNKNOWN).
+        """
+        ...
+
+    async def read(self, run_id: str) -> tuple[Entry, ...]:
+        """Every line of the run, in order; empty for an unknown run.
+
+        A line equals the line that was written, with every list in its data a tuple. Raises
+        `RecordFailed` (STORE_DAMAGED) for a line that is none of ours.
+        """
+        ...
+
+    async def head(self, run_id: str) -> RunHead | None:
+        """The run at a glance, or None."""
+        ...
+
+    async def artifact(self, run_id: str, digest: str) -> bytes | None:
+        """The bytes at that address in that run; None when they expired, changed or never were."""
+        ...
+
+    async def artifacts(self, run_id: str) -> tuple[Artifact, ...]:
+        """All artifacts of the run that still live, each of them unaltered, by address and kind."""
+        ...
+
+    async def expire_artifacts(self, now_us: int, older_than_us: int = PAYLOADS_LIVE_US) -> int:
+        """Payloads of runs that ended so long ago are gone, and their space is given back (C2).
+
+        A run that has not ended keeps all of its artifacts; `KEPT_KINDS` always stay. Returns how
+        many were deleted.
+        """
+        ...
+
+    async def runs(self, tenant: str, limit: int = 50) -> tuple[RunHead, ...]:
+        """That tenant's runs, newest first; never more than `LISTED_MAX`."""
+        ...
+
+    async def due(self, now_us: int) -> tuple[str, ...]:
+        """Runs that wait for a driver, oldest first; never more than `LISTED_MAX`.
+
+        They are RUNNING, have no live lease, and are not paused or have a command in their inbox.
+        """
+        ...
+
+    async def acquire(self, run_id: str, holder: str, now_us: int, ttl_us: int) -> Lease | None:
+        """A lease with a new, higher epoch; None while one is alive, whoever holds it.
+
+        A run that has ended can be leased, but nothing can be appended to it. Raises
+        `InputRefused` (RUN_UNKNOWN) for a run that does not exist.
+        """
+        ...
+
+    async def renew(self, lease: Lease, now_us: int, ttl_us: int) -> Lease:
+        """The same epoch for longer, also after it ran out while nobody else took over.
+
+        Raises `LeaseLost` when a higher epoch exists or the lease was given back.
+        """
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """The run is free for the next driver at once. Never fails for a lease that is lost."""
+        ...
+
+    async def post(self, run_id: str, kind: Literal["cancel", "pause", "wake"], by: str) -> None:
+        """The command waits in the run's inbox, durably, until a driver takes it in.
+
+        Raises `InputRefused` for a run that does not exist (RUN_UNKNOWN), has ended (RUN_ENDED), or
+        has `INBOX_MAX` commands waiting (INBOX_FULL).
+        """
+        ...
+
+    async def inbox(self, run_id: str) -> tuple[Command, ...]:
+        """Commands that no line has taken in yet, oldest first."""
+        ...
+
+    async def close(self) -> None:
+        """Nothing is pending and no file is open. A closed store refuses everything but this."""
+        ...

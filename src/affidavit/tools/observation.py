@@ -1,0 +1,86 @@
+"""What an agent learns of its calls: bounded projections and stable codes, in call order (T1)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from affidavit.contract.agent import Observation, ObservationKind, ToolCallRequest
+from affidavit.contract.evidence import Envelope
+from affidavit.contract.journal import EventType
+from affidavit.contract.states import EvidenceStatus
+from affidavit.core.fold import CallView, RunView, StepView
+
+
+@dataclass(slots=True)
+class Observer:
+    """Reads a run's steps back as observations; a parsed projection is kept by its digest."""
+
+    _parsed: dict[str, Envelope] = field(default_factory=dict)
+
+    def observe(self, view: RunView, contents: Mapping[str, bytes]) -> tuple[Observation, ...]:
+        """Every settled call of the run, in the order asked."""
+        return tuple(
+            observation
+            for step in view.steps
+            if step.calls
+            for observation in self._of_step(view, step, contents)
+        )
+
+    def _of_step(
+        self, view: RunView, step: StepView, contents: Mapping[str, bytes]
+    ) -> tuple[Observation, ...]:
+        requests = calls_of(contents[step.digest])
+        return tuple(
+            self._of_call(view, step.step, view.calls[key], request, contents)
+            for key, request in zip(step.calls, requests, strict=True)
+            if view.is_settled(key)
+        )
+
+    def _of_call(
+        self,
+        view: RunView,
+        step: int,
+        call: CallView,
+        request: ToolCallRequest,
+        contents: Mapping[str, bytes],
+    ) -> Observation:
+        source = view.calls[call.reused_of] if call.reused_of is not None else call
+        if source.settled is not EventType.TOOL_CALL_READY or source.result_digest is None:
+            refused = source.settled is EventType.TOOL_CALL_REFUSED
+            return Observation(
+                step=step,
+                tool=request.tool,
+                arguments=request.arguments,
+                kind=ObservationKind.REFUSED if refused else ObservationKind.FAILED,
+                tool_call_id=None if refused else source.tool_call_id,
+                code=source.code,
+            )
+        envelope = self._envelope(source.result_digest, contents)
+        found = envelope.status is EvidenceStatus.EVIDENCE_FOUND
+        return Observation(
+            step=step,
+            tool=request.tool,
+            arguments=request.arguments,
+            kind=ObservationKind.FOUND if found else ObservationKind.EMPTY,
+            tool_call_id=source.tool_call_id,
+            scope=envelope.scope,
+            envelope=envelope,
+            result_digest=source.result_digest,
+        )
+
+    def _envelope(self, result_digest: str, contents: Mapping[str, bytes]) -> Envelope:
+        known = self._parsed.get(result_digest)
+        if known is None:
+            known = Envelope.model_validate_json(contents[result_digest])
+            self._parsed[result_digest] = known
+        return known
+
+
+def calls_of(decision: bytes) -> tuple[ToolCallRequest, ...]:
+    """The calls of a recorded decision."""
+    return tuple(
+        ToolCallRequest(item["tool"], item["arguments"])
+        for item in json.loads(decision)["calls"]
+    )

@@ -1,0 +1,57 @@
+"""Which parts of a text a caller could have written: the request that a server was asked (C13, N16).
+
+A path, a query string, a user agent, a referrer, a body: whoever sends a request chooses them. A
+line that holds such a part is request text as a whole; the words around it are read out a second
+time, on their own, as what the server itself said.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+FIELDS: Final = frozenset(
+    "useragent ua referer referrer httpreferer query querystring rawquery path requestpath url "
+    "requesturl uri requesturi httpurl httptarget httproute urlpath urlquery urlfull body "
+    "requestbody payload form params requestparams headers requestheaders cookie cookies "
+    "httpuseragent xforwardedfor remoteuser username useremail input userinput prompt comment "
+    "searchterm requestline httprequest graphqlquery".split()
+)
+"""Names of fields that hold what a caller sent, without case, dots, dashes and underscores."""
+
+_METHOD: Final = r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|CONNECT|TRACE)"
+_SPAN: Final = re.compile(
+    rf'"{_METHOD} [^"]{{0,4000}}"'
+    rf"|\b{_METHOD} (?:https?://|/)\S{{0,4000}}(?: HTTP/\d(?:\.\d)?)?"
+    r'|\b(?:request|referr?er|user[-_ ]?agent|host|query|body|payload|path|uri|url): ?"[^"]{0,4000}"'
+    r'|\b(?:user[-_]?agent|referr?er|query|path|uri|url|body)=(?:"[^"]{0,4000}"|[^\s"]{1,4000})',
+)
+_NORMAL: Final = re.compile(r"[^a-z0-9]")
+WORDS_MIN: Final = 2
+"""A remainder of fewer words says nothing on its own."""
+
+
+def is_request_field(name: str) -> bool:
+    """Whether a field of this name holds what a caller sent; the last parts of a path count."""
+    parts = [part for part in re.split(r"[.\[\]]+", name.lower()) if part]
+    last = _NORMAL.sub("", parts[-1]) if parts else ""
+    if last in FIELDS:
+        return True
+    return any(part in ("headers", "cookies", "params", "querystring", "req") for part in parts[:-1])
+
+
+def request_spans(line: str) -> tuple[tuple[int, int], ...]:
+    """Where in a line there is something that a caller wrote."""
+    return tuple(found.span() for found in _SPAN.finditer(line))
+
+
+def own_words(line: str, spans: tuple[tuple[int, int], ...]) -> tuple[str, ...]:
+    """The parts of a line between its request spans that say something, word for word."""
+    parts: list[str] = []
+    start = 0
+    for begin, end in (*spans, (len(line), len(line))):
+        part = line[start:begin].strip(' ,;:"\t')
+        if len(re.findall(r"[^\W\d_]{2,}", part)) >= WORDS_MIN:
+            parts.append(part)
+        start = end
+    return tuple(parts)
