@@ -11,20 +11,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from affidavit import __version__
 from affidavit.contract.agent import AgentRequest, Ending
-from affidavit.contract.errors import RecordFailed, RunStopped
+from affidavit.contract.errors import (
+    BudgetSpent,
+    DeadlineReached,
+    InputRefused,
+    PauseAsked,
+    RecordFailed,
+    RunCancelled,
+    RunStopped,
+)
 from affidavit.contract.journal import Entry, Event, EventType
-from affidavit.contract.report import ReleaseRecord
-from affidavit.contract.states import ChatApplicationStatus, ReleaseOutcome, RunState, is_terminal
+from affidavit.contract.report import ReleaseRecord, Usage
+from affidavit.contract.snapshots import DiagnosisProgressSnapshot
+from affidavit.contract.states import AgentStatus, ChatApplicationStatus, RunState
+from affidavit.core.canonical import canonical_json, digest
+from affidavit.core.chain import GENESIS, extend, to_us
 from affidavit.core.run import Driver, Run, Stage, drive_lease
-from affidavit.loop import Collection, collect, end_stopped, ledger_of
-from affidavit.ports.store import Artifact
-from affidavit.release.examine import Examiner, examine
-from affidavit.release.decide import decide
-from affidavit.verify.judges import Judge
+from affidavit.ledger.snapshot import LedgerSnapshot
+from affidavit.loop import Collection, collect, ledger_of
+from affidavit.ports.store import Append, Artifact, RunHead, Store
+from affidavit.progress.coverage import Reach
+from affidavit.progress.projector import project_progress
+from affidavit.progress.tracker import retrace
+from affidavit.release.desk import RunDesk
+from affidavit.release.examine import Examiner, examine, gather_stopped
+from affidavit.release.findings import Findings, findings_after
+from affidavit.release.material import Gathered
+from affidavit.release.publish import Frame, release_record
 
 Seal = Callable[[Sequence[Entry], Mapping[str, bytes], ReleaseRecord], bytes]
-"""Turns a decided run into its file's bytes; given from above, so that this page knows no format."""
+"""Turns a decided run into its file's bytes; given from above: this page knows no format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +60,205 @@ class Paused:
     """The run waits; it goes on when somebody drives it again."""
 
     run_id: str
-    reason: str
+
+
+async def drive(run_id: str, world: World) -> ReleaseRecord | Paused:
+    """Drive the run to its one public answer, from wherever its journal stands.
+
+    A run that has ended returns its stored answer and executes nothing (K8). Raises `RecordFailed`
+    when something could not be recorded: nothing was decided, and the run can be driven again (L5).
+    """
+    ended = await stored_release(world.driver.store, run_id)
+    if ended is not None:
+        return ended
+    async with drive_lease(world.driver, run_id) as run:
+        try:
+            await _wake(run)
+            await collect(run, world.collection)
+            ledger = ledger_of(run, world.collection.catalogue)
+            progress = _project(run, world.collection, ledger)
+            gathered = await _gather(run, world, ledger, progress)
+            return await _publish(run, world, gathered)
+        except PauseAsked:
+            pause = Event(EventType.RUN_PAUSED, {"reason": "asked"})
+            await run.record(Stage((pause,), paused=True, durable=True))
+            return Paused(run_id)
+
+
+def _project(
+    run: Run, collection: Collection, ledger: LedgerSnapshot
+) -> DiagnosisProgressSnapshot:
+    """What was verifiably seen, at every exit, draft or no draft (C5)."""
+    catalogue = collection.catalogue
+    return project_progress(
+        ledger,
+        retrace(run.view, ledger),
+        Reach(tuple(catalogue.tools.values()), catalogue.unavailable),
+        stop_reason=run.view.stop_reason,
+        symptom=run.request.symptom_service,
+    )
+
+
+async def _gather(
+    run: Run, world: World, ledger: LedgerSnapshot, progress: DiagnosisProgressSnapshot
+) -> Gathered:
+    """Everything that the decision needs. A stop meanwhile is gathered as what it is (L4)."""
+    question, stopped = run.request.question, run.view.release_stopped
+    if stopped is not None:
+        return gather_stopped(_stopped_findings(question, stopped), progress, ledger)
+    try:
+        if run.view.status is not ChatApplicationStatus.SAFETY_VALIDATING:
+            status = str(ChatApplicationStatus.SAFETY_VALIDATING)
+            await run.note(Event(EventType.STATUS_CHANGED, {"status": status}))
+        gathered = await examine(_findings(run), progress, ledger, world.examiner, RunDesk(run))
+        if run.view.ending not in _STOPS:
+            await run.check()
+        return gathered
+    except (RecordFailed, PauseAsked):
+        raise
+    except RunStopped as stop:
+        findings = findings_after(stop, question)
+    except Exception:  # noqa: BLE001 - whatever broke, the run must end, and in one row only (D15)
+        findings = _stopped_findings(question, Ending.INTERNAL_FAILURE)
+    await run.note(Event(EventType.RELEASE_STOPPED, {"ending": str(findings.ending)}))
+    return gather_stopped(findings, progress, ledger)
+
+
+_STOPS = frozenset({Ending.CANCELLED, Ending.TIMED_OUT, Ending.BUDGET_EXHAUSTED})
+"""Endings that name the stop already; it is not asked for again."""
+
+
+def _stopped_findings(question: str, ending: Ending) -> Findings:
+    """The findings of a release that was stopped so, by now or by an earlier driver."""
+    match ending:
+        case Ending.CANCELLED:
+            return findings_after(RunCancelled(), question)
+        case Ending.TIMED_OUT:
+            return findings_after(DeadlineReached(), question)
+        case Ending.BUDGET_EXHAUSTED:
+            return findings_after(BudgetSpent("release"), question)
+        case _:
+            return Findings(question, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+
+
+def _findings(run: Run) -> Findings:
+    view = run.view
+    return Findings(
+        question=run.request.question,
+        ending=view.ending or Ending.INTERNAL_FAILURE,
+        agent_status=view.agent_status or AgentStatus.FAILED,
+        stop_reason=view.stop_reason,
+        draft=None if view.draft_digest is None else run.contents.get(view.draft_digest),
+    )
+
+
+async def _publish(run: Run, world: World, gathered: Gathered) -> ReleaseRecord:
+    """The only publication: answer, end of the run and sealed file, in one durable append (K1)."""
+    view = run.view
+    frame = Frame(
+        run_id=run.id,
+        tenant=run.request.tenant,
+        question=run.request.question,
+        decided_at=run.clock.now(),
+        usage=_usage(run),
+        agent_status=view.agent_status or AgentStatus.FAILED,
+        stop_reason=view.stop_reason,
+    )
+    release = release_record(frame, gathered)
+    content = canonical_json(release.model_dump(mode="json"))
+
+    def seal(entries: tuple[Entry, ...]) -> tuple[Artifact, ...]:
+        sealed = world.seal(entries, run.contents, release)
+        return (Artifact(digest(sealed), "affidavit", sealed),)
+
+    await run.record(
+        Stage(
+            events=_final_events(release, digest(content)),
+            artifacts=(Artifact(digest(content), "release", content),),
+            ended=(release.run_state, release.outcome),
+            durable=True,
+            seal=seal,
+        )
+    )
+    return release
+
+
+def _final_events(release: ReleaseRecord, release_digest: str) -> tuple[Event, Event]:
+    decided = {
+        "decision": str(release.decision),
+        "outcome": str(release.outcome),
+        "fallback_type": release.fallback and str(release.fallback.type),
+        "failure_code": release.failure_code and str(release.failure_code),
+        "release_digest": release_digest,
+    }
+    ended = {
+        "run_state": str(release.run_state),
+        "agent_status": str(release.agent_status),
+        "stop_reason": release.stop_reason and str(release.stop_reason),
+    }
+    return Event(EventType.RELEASE_DECISION, decided), Event(EventType.RUN_ENDED, ended)
+
+
+def _usage(run: Run) -> Usage:
+    calls = run.view.calls.values()
+    return Usage(
+        iterations=len(run.view.steps),
+        tool_calls=run.view.reserved_calls,
+        attempts=sum(call.attempts for call in calls),
+        duration_ms=max(0, int(run.worked_s() * 1000)),
+    )
+
+
+async def _wake(run: Run) -> None:
+    """A paused run goes on; the time that it slept is no working time (K3)."""
+    if run.view.paused:
+        slept_us = to_us(run.clock.now()) - run.view.paused_at_us
+        resumed = Event(EventType.RUN_RESUMED, {"slept_ms": max(0, slept_us) // 1000})
+        await run.record(Stage((resumed,), paused=False))
+
+
+async def start(world: World, request: AgentRequest) -> None:
+    """The run exists, durably, and nothing of it was executed yet (K0).
+
+    Raises InputRefused when the store has a run of that id already.
+    """
+    moment = world.driver.clock.now()
+    content = canonical_json(request.model_dump(mode="json"))
+    started = {
+        "tenant": request.tenant,
+        "request_digest": digest(content),
+        "limits": request.limits.model_dump(mode="json"),
+        "agent": world.collection.investigator.name,
+        "judge": world.examiner.judge.name,
+        "catalogue_digest": world.collection.catalogue.digest(),
+        "version": __version__,
+    }
+    events = (
+        Event(EventType.RUN_STARTED, started),
+        Event(EventType.STATUS_CHANGED, {"status": str(ChatApplicationStatus.ROUTING)}),
+        Event(EventType.ROUTING_DECISION, {"intent": str(request.intent), "by": "caller"}),
+    )
+    entries = extend(request.run_id, 1, GENESIS, moment, events)
+    head = RunHead(
+        run_id=request.run_id,
+        tenant=request.tenant,
+        created_us=to_us(moment),
+        state=RunState.RUNNING,
+        outcome=None,
+        last_seq=len(entries),
+        question=request.question,
+        paused=False,
+    )
+    first = Append(entries, (Artifact(digest(content), "request", content),), durable=True)
+    await world.driver.store.create(head, first)
+
+
+async def stored_release(store: Store, run_id: str) -> ReleaseRecord | None:
+    """The answer that was published, or None while the run goes on."""
+    for entry in reversed(await store.read(run_id)):
+        if entry.type is EventType.RELEASE_DECISION:
+            content = await store.artifact(run_id, str(entry.data["release_digest"]))
+            if content is None:
+                raise InputRefused(f"the answer of run {run_id} has expired", code="RUN_EXPIRED")
+            return ReleaseRecord.model_validate_json(content)
+    return None

@@ -106,6 +106,10 @@ class DuckRunner:
         """The rows, for a caller without an event loop. Raises ToolFailed."""
         return self._run(query, _Ticket())
 
+    def forget_files(self) -> None:
+        """A process that is started from now on gets no descriptor."""
+        self._files = ()
+
     def close(self) -> None:
         """No process is left. A query that still runs fails."""
         with self._guard:

@@ -28,6 +28,10 @@ BODY_CHARS_MAX: Final = 2000
 LINE_BYTES_MAX: Final = 1024 * 1024
 """One row of a text file; the reader must hold a few of them."""
 
+FIRST_US: Final = 946_684_800_000_000
+LAST_US: Final = 4_102_444_800_000_000
+"""2000 to 2100. A time outside is a number of seconds, milliseconds or nanoseconds, or none."""
+
 ROWS_MAX: Final = 50_000_000
 """About 5 GB of log text; a few hundred bytes of Parquet can claim any number."""
 
@@ -39,7 +43,8 @@ COLUMN_NAMES_MAX: Final = 1000
 class Column:
     """One column that we know: how it is read, and whether a file must have it.
 
-    `missing` stands where a cell is empty. `name` texts are cut at NAME_CHARS_MAX, `body` texts at BODY_CHARS_MAX.
+    `missing` stands where a cell is empty. A `body` text is cut at BODY_CHARS_MAX, every other
+    text at NAME_CHARS_MAX.
     """
 
     name: str
@@ -142,7 +147,7 @@ def check_columns(source: Source) -> None:
 
 def expression(column: Column, type_: str, cell: str) -> str | None:
     """The SQL that reads a cell of that type, or None where it has no reading."""
-    family = type_.split("(")[0]
+    family = type_.split("(", maxsplit=1)[0]
     if column.reading == "time":
         return _time(family, cell)
     if column.reading in {"number", "count"}:
@@ -229,17 +234,16 @@ def stage_query(source: Source, target: str) -> str:
             parts += [f"{read} AS {column.name}", f"{foreign} IS NULL AS {column.name}_empty"]
         else:
             parts.append(f"{read} AS {column.name}")
-    inner = f"SELECT {', '.join(parts)} FROM {reader(source)} LIMIT {ROWS_MAX + 1}"
-    return (
-        f"COPY (SELECT {', '.join(_finished(source.signal))} FROM ({inner}))"
-        f" TO '{target}' (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1,"
-        f" ROW_GROUP_SIZE_BYTES '8MB')"
-    )
+    read_once = f"{reader(source)} LIMIT {ROWS_MAX + 1}"
+    inner = f"SELECT {', '.join(parts)} FROM {read_once}"  # noqa: S608 -- our texts, our names
+    outer = f"SELECT {', '.join(_finished(source.signal))} FROM ({inner})"  # noqa: S608 -- our texts
+    form = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE_BYTES '8MB'"
+    return f"COPY ({outer}) TO '{target}' ({form})"
 
 
 def _finished(signal: SignalName) -> list[str]:
     """The columns of the staged table: times, then texts cut and filled, then what is derived."""
-    parts = ["at_us", "naive"]
+    parts = [f"CASE WHEN at_us BETWEEN {FIRST_US} AND {LAST_US} THEN at_us END AS at_us", "naive"]
     longest = []
     for column in COLUMNS[signal]:
         if column.reading in {"number", "count"}:

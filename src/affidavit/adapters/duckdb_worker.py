@@ -35,8 +35,9 @@ TEMP_SIZE_MAX: Final = "2GB"
 REPLY_BYTES_MAX: Final = 4 * 1024 * 1024
 """One answer; the tools ask for a few hundred short rows."""
 
-DETAIL_CHARS_MAX: Final = 300
-"""Of an engine's error text; what follows repeats the query."""
+DETAIL_LINES_MAX: Final = 8
+DETAIL_CHARS_MAX: Final = 200
+"""Of an engine's error text and of each of its lines; what follows repeats query and data."""
 
 DIGITS: Final = 9
 """Significant digits of a computed number; beyond them floating point is noise."""
@@ -128,15 +129,16 @@ def answer(con: Any, request: dict[str, Any]) -> dict[str, Any]:
         columns = [column[0] for column in cursor.description or ()]
         rows = [[plain(cell) for cell in row] for row in cursor.fetchmany(request["rows_max"])]
     except (duckdb.OutOfMemoryException, MemoryError) as error:
-        return {"failed": "MEMORY_LIMIT", "detail": first_line(error)}
+        return {"failed": "MEMORY_LIMIT", "detail": detail(error)}
     except (duckdb.Error, TypeError, UnicodeError) as error:
-        return {"failed": "SOURCE_FAILED", "detail": first_line(error)}
+        return {"failed": "SOURCE_FAILED", "detail": detail(error)}
     return {"columns": columns, "rows": rows}
 
 
-def first_line(error: Exception) -> str:
-    """The first line of an error, bounded; the rest would repeat the query or the data."""
-    return (str(error).strip().splitlines() or [""])[0][:DETAIL_CHARS_MAX]
+def detail(error: Exception) -> str:
+    """The start of an error text, bounded."""
+    lines = str(error).strip().splitlines()[:DETAIL_LINES_MAX]
+    return "\n".join(line[:DETAIL_CHARS_MAX] for line in lines)
 
 
 def reply(number: int, content: dict[str, Any]) -> None:
@@ -158,7 +160,7 @@ def main() -> None:
     try:
         con = connect(setup)
     except ModuleNotFoundError as error:
-        reply(0, {"failed": "NOT_INSTALLED", "detail": first_line(error)})
+        reply(0, {"failed": "NOT_INSTALLED", "detail": detail(error)})
         return
     limit_process(int(setup["memory_mb"]))
     reply(0, {"columns": [], "rows": []})

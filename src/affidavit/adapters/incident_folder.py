@@ -1,10 +1,10 @@
-"""An incident folder: opened once, checked whole, and from then on only asked (docs/incident-folder.md).
+"""An incident folder: opened once, checked whole, and from then on only asked.
 
-The folder is hostile input. Every file is opened by descriptor, relative to the folder's own, and
-never through a link; what is a link, has a second name, or is no plain file is refused, so that
-`truth.yaml` cannot be read under another name. Only names that we know are opened at all. The
-tables are read a single time, into a private directory; whatever happens to the folder later, a
-run sees what was there when it began.
+docs/incident-folder.md describes it. The folder is hostile input. Every file is opened by
+descriptor, relative to the folder's own, and never through a link; what is a link, has a second
+name, or is no plain file is refused, so that `truth.yaml` cannot be read under another name. Only
+names that we know are opened at all. The tables are read a single time, into a private directory;
+whatever happens to the folder later, a run sees what was there when it began.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import stat
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Final
+from types import MappingProxyType
+from typing import Final, Self
 
 from affidavit.adapters.duckdb_queries import read_answer
 from affidavit.adapters.duckdb_runner import DuckRunner
@@ -51,67 +50,194 @@ SIGNAL_BYTES_MAX: Final = 8 * 1024**3
 JSON_BYTES_MAX: Final = 4 * 1024 * 1024
 """topology.json of some ten thousand edges."""
 
-UNSAFE_NAME: Final = re.compile(r"[*?\[\]{}\\]|\.\.|[\x00-\x1f\x7f]")
+UNSAFE_NAME: Final = re.compile("[*?\\[\\]{}\\\\]|\\.\\.|[\x00-\x1f\x7f\ud800-\udfff]")
 """What a file name could mean to something that expands names."""
 
 
-@dataclass(frozen=True, slots=True)
+DIRECTORY_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Never through a link, and never waiting for the other end of a pipe."""
+
+
 class IncidentFolder:
     """A loaded folder. It answers questions until it is closed; use it in a `with`."""
 
-    incident: Incident
-    signals: Mapping[SignalName, Signal]
-    topology: Topology | None
-    _runner: DuckRunner
-    _room: Path
-    _finalizer: weakref.finalize[..., object]
+    def __init__(
+        self,
+        incident: Incident,
+        signals: Mapping[SignalName, Signal],
+        topology: Topology | None,
+        runner: DuckRunner,
+        room: Path,
+    ) -> None:
+        self.incident = incident
+        self.signals = signals
+        self.topology = topology
+        self.runner = runner
+        self._room = room
 
     async def ask(self, question: Question) -> Answer:
         """The answer (see `Telemetry.ask`)."""
-        return await read_answer(self._runner, self._room, self.signals, question)
+        return await read_answer(self.runner, self._room, self.signals, question)
 
     def close(self) -> None:
         """No process is left, and the private directory is gone."""
-        self._finalizer()
+        _tidy(self.runner, self._room)
 
-    def __enter__(self) -> IncidentFolder:
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
 def load_incident(path: str | Path) -> IncidentFolder:
     """The folder at `path`, read and checked whole. Raises InputRefused; then nothing is left."""
+    path = Path(path)
     with ExitStack() as opened:
-        root = _open_root(Path(path), opened)
-        names = _check_entries(root)
+        root = _open_root(path, opened)
+        names = _check_entries(root, path)
         incident = parse_incident(
-            _read_small(root, INCIDENT_FILE, INCIDENT_BYTES_MAX + 1, f"{path}/{INCIDENT_FILE}"),
-            str(Path(path) / INCIDENT_FILE),
+            _read_small(root, path, INCIDENT_FILE, INCIDENT_BYTES_MAX), str(path / INCIDENT_FILE)
         )
         topology = None
         if TOPOLOGY_FILE in names:
-            topology = parse_topology(_read_small(root, TOPOLOGY_FILE, JSON_BYTES_MAX + 1))
+            content = _read_small(root, path, TOPOLOGY_FILE, JSON_BYTES_MAX)
+            topology = parse_topology(content, str(path / TOPOLOGY_FILE))
         tables = [
-            OpenTable(signal, name, kind, _open_table(root, name, opened))
+            OpenTable(signal, name, kind, _open_plain(root, path, name, opened))
             for signal, name, kind in _find_tables(names, path)
         ]
-        room = Path(tempfile.mkdtemp(prefix="affidavit-"))
+        room = Path(tempfile.mkdtemp(prefix="affidavit-"))  # 0700, ours alone
         runner = DuckRunner(room, [table.descriptor for table in tables])
-        with _tidied(runner, room):
+        with ExitStack() as undo:
+            undo.callback(_tidy, runner, room)
             signals = stage_tables(runner, room, tables, incident)
-            runner.forget_files()
-    return IncidentFolder(
-        incident=incident,
-        signals=MappingProxyType(signals),
-        topology=topology,
-        _runner=runner,
-        _room=room,
-        _finalizer=weakref.finalize(runner, _never)
-    )
+            undo.pop_all()
+        runner.forget_files()
+    folder = IncidentFolder(incident, MappingProxyType(signals), topology, runner, room)
+    weakref.finalize(folder, _tidy, runner, room)
+    return folder
+
+
+def _tidy(runner: DuckRunner, room: Path) -> None:
+    runner.close()
+    shutil.rmtree(room, ignore_errors=True)
+
+
+def _open_root(path: Path, opened: ExitStack) -> int:
+    """A descriptor of the folder itself; the way to it may lead over links, it is the user's."""
+    try:
+        root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise InputRefused(
+            f"{path} does not exist", hint="give the path of an incident folder"
+        ) from None
+    except NotADirectoryError:
+        raise InputRefused(
+            f"{path} is no folder", hint=f"give the folder that holds {INCIDENT_FILE}"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputRefused(f"{path} cannot be opened: {error}", hint="check the path") from None
+    opened.callback(os.close, root)
+    return root
+
+
+def _check_entries(root: int, path: Path) -> frozenset[str]:
+    """The names at the top, after everything below has been looked at (by name, never opened)."""
+    count = 0
+    try:
+        for place, entry in _walk(root, path, 0):
+            count += 1
+            if count > ENTRIES_MAX:
+                raise InputRefused(f"{path} has more than {ENTRIES_MAX} entries", hint="split it")
+            _check_entry(place, entry)
+        with os.scandir(root) as entries:
+            return frozenset(entry.name for entry in entries)
+    except OSError as error:
+        raise InputRefused(
+            f"{path} cannot be listed: {error.strerror} ({error.filename})",
+            hint="make the folder readable, and leave it alone while it is read",
+        ) from None
+
+
+def _walk(folder: int, path: Path, depth: int) -> Iterator[tuple[Path, os.stat_result]]:
+    if depth > DEPTH_MAX:
+        raise InputRefused(f"{path} is nested deeper than {DEPTH_MAX}", hint="flatten it")
+    with os.scandir(folder) as entries:
+        names = sorted(entry.name for entry in entries)
+    for name in names:
+        place = path / name
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        yield place, found
+        if stat.S_ISDIR(found.st_mode):
+            below = os.open(name, DIRECTORY_FLAGS, dir_fd=folder)
+            try:
+                yield from _walk(below, place, depth + 1)
+            finally:
+                os.close(below)
+
+
+def _check_entry(place: Path, found: os.stat_result) -> None:
+    """Refuse what could be something else than it seems."""
+    if UNSAFE_NAME.search(place.name):
+        raise InputRefused(f"{str(place)!r}: a name with wildcards or ..", hint="rename the file")
+    if stat.S_ISDIR(found.st_mode):
+        return
+    if stat.S_ISLNK(found.st_mode):
+        raise InputRefused(f"{place} is a link", hint="replace it by a copy of the file")
+    if not stat.S_ISREG(found.st_mode):
+        raise InputRefused(f"{place} is no plain file", hint="remove it from the folder")
+    if found.st_nlink != 1:
+        raise InputRefused(
+            f"{place} has {found.st_nlink} names (hard links)", hint="replace it by a copy"
+        )
+
+
+def _find_tables(names: frozenset[str], path: Path) -> Iterator[tuple[SignalName, str, FileKind]]:
+    """Each table once. Refuses two files of one table, and a form that is not read."""
+    for signal in SIGNALS:
+        found = sorted(name for name in names if name.split(".")[0].lower() == signal)
+        known = {f"{signal}.{kind}": kind for kind in KINDS}
+        for name in found:
+            if name not in known:
+                raise InputRefused(
+                    f"{path / name} is none of {', '.join(known)}",
+                    hint="convert or rename it; nothing is unpacked or guessed",
+                )
+        if len(found) > 1:
+            raise InputRefused(
+                f"{path}: two files for one table: {' and '.join(found)}", hint="keep one of them"
+            )
+        for name in found:
+            yield signal, name, known[name]
+
+
+def _open_plain(root: int, path: Path, name: str, opened: ExitStack) -> int:
+    """A descriptor of a plain file with one name, checked on the open file itself."""
+    place = path / name
+    try:
+        descriptor = os.open(name, FILE_FLAGS, dir_fd=root)
+    except FileNotFoundError:
+        raise InputRefused(f"{place} is missing", hint=f"add {name}") from None
+    except OSError as error:
+        raise InputRefused(f"{place} cannot be opened: {error.strerror}", hint="check it") from None
+    opened.callback(os.close, descriptor)
+    found = os.fstat(descriptor)
+    _check_entry(place, found)
+    if stat.S_ISDIR(found.st_mode):
+        raise InputRefused(f"{place} is a folder", hint="put the file there")
+    if found.st_size > SIGNAL_BYTES_MAX:
+        raise InputRefused(f"{place} is larger than {SIGNAL_BYTES_MAX} bytes", hint="cut it")
+    return descriptor
+
+
+def _read_small(root: int, path: Path, name: str, bytes_max: int) -> bytes:
+    """A whole small file."""
+    with ExitStack() as opened:
+        descriptor = _open_plain(root, path, name, opened)
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            content = file.read(bytes_max + 1)
+    if len(content) > bytes_max:
+        raise InputRefused(f"{path / name} is larger than {bytes_max} bytes", hint="shorten it")
+    return content

@@ -92,19 +92,23 @@ def _load(content: bytes, where: str) -> object:
         _inspect(text, where)
         return yaml.load(text, Loader=TextLoader)  # noqa: S506 -- a SafeLoader with less
     except UnicodeDecodeError as error:
-        raise InputRefused(f"{where} is not UTF-8 (byte {error.start})", hint="save it as UTF-8")
+        raise InputRefused(
+            f"{where} is not UTF-8 (byte {error.start})", hint="save it as UTF-8"
+        ) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         problem = getattr(error, "problem", None) or "unreadable characters"
-        raise InputRefused(f"{where}{line}: broken YAML: {problem}", hint="mend that line") from None
+        raise InputRefused(
+            f"{where}{line}: broken YAML: {problem}", hint="mend that line"
+        ) from None
 
 
 def _inspect(text: str, where: str) -> None:
     """Refuse what could grow or deceive, over the flat list of events."""
     depth = 0
     for count, event in enumerate(yaml.parse(text, Loader=TextLoader)):
-        line = event.start_mark.line + 1
+        line = event.start_mark.line + 1 if event.start_mark else 0
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
             raise InputRefused(
                 f"{where}, line {line}: YAML anchors and aliases are not allowed",

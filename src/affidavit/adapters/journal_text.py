@@ -56,9 +56,7 @@ def read_line(row: Row) -> Entry:
 
 
 def _to_text(data: Mapping[str, object]) -> str:
-    return json.dumps(
-        data, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain
-    )
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
 
 
 def _plain(value: object) -> object:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Literal
 
 from anyio.lowlevel import checkpoint
 
@@ -22,9 +21,11 @@ from affidavit.ports.store import (
     KEPT_KINDS,
     LISTED_MAX,
     PAYLOADS_LIVE_US,
+    WAKING,
     Append,
     Artifact,
     Command,
+    CommandKind,
     Lease,
     RunHead,
 )
@@ -38,6 +39,10 @@ class _Run:
     rows: list[Row] = field(default_factory=list)
     artifacts: dict[tuple[str, str], bytes] = field(default_factory=dict)
     inbox: dict[int, Command] = field(default_factory=dict)
+
+    def is_called(self) -> bool:
+        """Whether a command waits that a paused run is driven for."""
+        return any(command.kind in WAKING for command in self.inbox.values())
 
     def take(self, standing: Standing, write: Append, rows: list[Row]) -> None:
         """Make a write that was found to be right; nothing in here can fail."""
@@ -144,7 +149,7 @@ class MemoryStore:
             for run in self._runs.values()
             if not is_terminal(run.standing.head.state)
             and run.standing.expires_us <= now_us
-            and (run.inbox or not run.standing.head.paused)
+            and (run.is_called() or not run.standing.head.paused)
         ]
         waiting.sort(key=lambda head: (head.created_us, head.run_id))
         return tuple(head.run_id for head in waiting[:LISTED_MAX])
@@ -177,7 +182,7 @@ class MemoryStore:
         if run is not None:
             run.standing = moves.release(run.standing, lease)
 
-    async def post(self, run_id: str, kind: Literal["cancel", "wake"], by: str) -> None:
+    async def post(self, run_id: str, kind: CommandKind, by: str) -> None:
         """See `Store.post`."""
         await self._enter()
         moves.refuse_unwritable(by)

@@ -24,7 +24,7 @@ APPLICATION_ID: Final = 0x41464456
 """Marks a SQLite file as ours ("AFDV", PRAGMA application_id)."""
 
 SCHEMA_VERSION: Final = 1
-"""The tables below (PRAGMA user_version). A file of a newer version is refused, never guessed at."""
+"""The tables below (PRAGMA user_version). A file of a newer version is refused."""
 
 SQLITE_OLDEST: Final = (3, 37, 0)
 """The first SQLite with STRICT tables, which keep a column's type."""
@@ -35,7 +35,7 @@ than a second."""
 
 OPEN_ATTEMPTS: Final = 50
 OPEN_PAUSE_S: Final = 0.1
-"""Two processes that make the same file: the switch to a write-ahead log does not wait by itself."""
+"""For processes that make the same file at once: the switch to a log does not wait by itself."""
 
 OWNER_ONLY: Final = 0o600
 
@@ -192,7 +192,7 @@ def record_failed(path: Path, error: Exception) -> RecordFailed:
     return RecordFailed(f"the store {path} could not be used: {what}", hint=hint)
 
 
-def is_busy(error: sqlite3.Error) -> bool:
+def is_busy(error: Exception) -> bool:
     """Whether another connection was in the way, and waiting would help."""
     primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
     return primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
@@ -219,11 +219,13 @@ def _find(path: Path) -> Path:
             hint="name a file in a folder that you may write to: --store sqlite:PATH",
         ) from error
     if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        what, instead = "no regular file", "PATH"
+        if stat.S_ISDIR(mode):
+            what, instead = "a folder", f"{place / 'runs.db'}"
         raise InputRefused(
             f"the store {place} is {what}",
             code="STORE_NOT_A_FILE",
-            hint=f"name a file: --store sqlite:{place / 'runs.db' if stat.S_ISDIR(mode) else 'PATH'}",
+            hint=f"name a file: --store sqlite:{instead}",
         )
     return place
 

@@ -16,9 +16,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import Final, TypeVar
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CancelScope, CapacityLimiter, to_thread
 from anyio.lowlevel import checkpoint
 
 from affidavit.adapters import sqlite_rows as rows
@@ -33,6 +33,7 @@ from affidavit.ports.store import (
     Append,
     Artifact,
     Command,
+    CommandKind,
     Lease,
     RunHead,
 )
@@ -58,6 +59,7 @@ class SqliteStore:
         # Waiting here costs no thread; the locks above hold even if a task is torn from its thread.
         self._turn = CapacityLimiter(1)
         self._quick_writes = 0
+        self._closed = False
 
     async def create(self, head: RunHead, first: Append) -> None:
         """See `Store.create`."""
@@ -119,9 +121,9 @@ class SqliteStore:
         while (step := await self._write_surely(lambda c: rows.expire(c, until_us))) is not None:
             deleted += step
         if deleted:
-            while await self._surely(rows.give_back_pages, locked=False):
+            while await self._surely(rows.give_back_pages):
                 pass
-            await self._surely(rows.shorten_log, locked=False)
+            await self._surely(rows.shorten_log)
         return deleted
 
     async def runs(self, tenant: str, limit: int = 50) -> tuple[RunHead, ...]:
@@ -162,12 +164,12 @@ class SqliteStore:
 
         def work(connection: sqlite3.Connection) -> None:
             standing = rows.load(connection, lease.run_id)
-            if standing is not None:
-                rows.save(connection, moves.release(standing, lease))
+            if standing is not None and (free := moves.release(standing, lease)) != standing:
+                rows.save(connection, free)
 
         await self._write_quickly(work)
 
-    async def post(self, run_id: str, kind: Literal["cancel", "wake"], by: str) -> None:
+    async def post(self, run_id: str, kind: CommandKind, by: str) -> None:
         """See `Store.post`."""
         moves.refuse_unwritable(by)
 
@@ -183,30 +185,90 @@ class SqliteStore:
         return await self._read(lambda connection: rows.commands(connection, run_id))
 
     async def close(self) -> None:
-        """See `Store.close`."""
+        """See `Store.close`. The last one to close moves the log into the file."""
 
         def work() -> None:
             with self._sure_lock:
                 self._database.close()
 
-        await to_thread.run_sync(work, limiter=self._turn)
+        self._closed = True
+        with CancelScope(shield=True):
+            await to_thread.run_sync(work, limiter=self._turn)
+
+    async def _enter(self) -> None:
+        """Let others run, and let a cancel in, before anything is touched."""
+        await checkpoint()
+        if self._closed:
+            raise RecordFailed("the store is closed", code="STORE_CLOSED")
 
     async def _read(self, work: Work[T]) -> T:
-        await checkpoint()
+        await self._enter()
         try:
-            return self._run(self._database.quick, self._quick_lock, work)
+            with self._quick_lock:
+                return work(self._database.quick)
         except sqlite3.Error as error:
             if not is_busy(error):
                 raise record_failed(self._database.path, error) from error
-        return await self._surely(work, locked=False)
+        return await self._surely(work)
 
     async def _write_quickly(self, work: Work[T]) -> T:
-        await checkpoint()
+        await self._enter()
         self._quick_writes += 1
-        if self._quick_writes <= QUICK_WRITES_MAX:
-            try:
-                return self._run(self._database.quick, self._quick_lock, _locked(work))
-            except sqlite3.Error as error:
-                if not is_busy(error):
-                    raise record_failed(self._database.path, error) from error
+        if self._quick_writes > QUICK_WRITES_MAX:
+            return await self._write_surely(work)
+        try:
+            with self._quick_lock, _transaction(self._database.quick) as connection:
+                return work(connection)
+        except (sqlite3.Error, OverflowError) as error:
+            if not is_busy(error):
+                raise record_failed(self._database.path, error) from error
         return await self._write_surely(work)
+
+    async def _write_surely(self, work: Work[T]) -> T:
+        def locked(connection: sqlite3.Connection) -> T:
+            if not self._database.is_in_place():
+                raise RecordFailed(
+                    f"the store {self._database.path} was moved or deleted while it was open",
+                    code="STORE_MOVED",
+                    hint="bring the file back, then: affidavit runs resume",
+                )
+            with _transaction(connection):
+                return work(connection)
+
+        self._quick_writes = 0
+        return await self._surely(locked)
+
+    async def _surely(self, work: Work[T]) -> T:
+        """In a thread, on the connection that waits and syncs.
+
+        A cancel waits for the thread: what was begun is finished, and its outcome is known.
+        """
+
+        def run() -> T:
+            with self._sure_lock:
+                return work(self._database.sure)
+
+        await self._enter()
+        try:
+            return await to_thread.run_sync(run, limiter=self._turn)
+        except (sqlite3.Error, OverflowError) as error:
+            raise record_failed(self._database.path, error) from error
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """All or nothing, with the write lock held from the start; whatever fails is rolled back."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def _known(connection: sqlite3.Connection, run_id: str) -> Standing:
+    standing = rows.load(connection, run_id)
+    if standing is None:
+        raise RecordFailed(moves.unknown(run_id).message, code="RUN_UNKNOWN")
+    return standing

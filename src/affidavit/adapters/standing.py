@@ -56,9 +56,7 @@ def acquire(standing: Standing, holder: str, now_us: int, ttl_us: int) -> Standi
     refuse_unwritable(holder)
     if standing.holder is not None and standing.expires_us > now_us:
         return None
-    return replace(
-        standing, holder=holder, epoch=standing.epoch + 1, expires_us=now_us + ttl_us
-    )
+    return replace(standing, holder=holder, epoch=standing.epoch + 1, expires_us=now_us + ttl_us)
 
 
 def renew(standing: Standing, lease: Lease, now_us: int, ttl_us: int) -> Standing:
@@ -128,7 +126,7 @@ def refuse_unwritable(*texts: str) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise RecordFailed(
-                f"{ascii(text[:80])} cannot be stored: {error.reason}", code="TEXT_UNWRITABLE"
+                f"{text[:80]!a} cannot be stored: {error.reason}", code="TEXT_UNWRITABLE"
             ) from error
 
 

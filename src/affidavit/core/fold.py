@@ -63,6 +63,7 @@ class RunView:
     worked_us: int = 0
     epoch: int = 0
     paused: bool = False
+    paused_at_us: int = 0
     cancel_requested: bool = False
     status: ChatApplicationStatus | None = None
     steps: tuple[StepView, ...] = ()
@@ -128,7 +129,7 @@ def _apply(view: RunView, entry: Entry) -> RunView:  # noqa: PLR0911 - one arm a
         case EventType.CANCEL_REQUESTED:
             return replace(view, cancel_requested=True)
         case EventType.RUN_PAUSED:
-            return replace(view, paused=True)
+            return replace(view, paused=True, paused_at_us=entry.at_us)
         case EventType.RUN_RESUMED:
             return replace(view, paused=False)
         case EventType.STATUS_CHANGED:

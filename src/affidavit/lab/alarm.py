@@ -47,14 +47,15 @@ class EdgeAlarm:
             return None
         usual_ms = median(self._usual_ms) if self._usual_ms else 0.0
         limit_ms = max(SLOW_FACTOR * usual_ms, usual_ms + SLOW_EXTRA_MS)
-        for row in rows:
+        for row in rows:  # errors first: a failing edge is often slow as well
             if self._is(row, ERROR_RATIO.name, "mean"):
                 text = (
                     f"{self._edge}: {row['value']:.0%} of answers are server errors, "
                     f"over the limit of {ERROR_RATIO_MAX:.0%}"
                 )
                 self._count(row, ERROR_RATIO_MAX, ("HighErrorRatio", "errors", text))
-            elif self._is(row, DURATION.name, "p95"):
+        for row in rows:
+            if self._is(row, DURATION.name, "p95"):
                 text = (
                     f"{self._edge}: p95 latency is {row['value']:.0f} ms, over the limit of "
                     f"{limit_ms:.0f} ms (usually {usual_ms:.0f} ms)"

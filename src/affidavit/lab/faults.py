@@ -6,7 +6,7 @@ jobs, or kill processes; whatever shows in metrics, logs and spans is what the p
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +333,7 @@ _WELL = (
     ),
 )
 
-FAULTS: Mapping[str, Fault] = {
+FAULTS: Final[Mapping[str, Fault]] = {
     fault.name: fault for fault in (*_ON_THE_PAIR, *_BY_A_CHANGE, *_BY_ITSELF, *_WELL)
 }
 """Every fault by its name; those without a component are windows in which nothing is broken."""

@@ -7,12 +7,12 @@ as they were emitted.
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import duckdb
 import yaml
 
-COLUMNS: Mapping[str, Mapping[str, str]] = {
+COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
     "metrics": {
         "timestamp": "BIGINT",
         "service_name": "VARCHAR",

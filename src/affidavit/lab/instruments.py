@@ -8,6 +8,7 @@ memory is bytes, ratios are 0 to 1.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 
 class Shape(StrEnum):
@@ -51,7 +52,7 @@ QUEUE_AGE = Instrument("messaging.queue.oldest_message.age", "s", Shape.GAUGE)
 DELIVERIES = Instrument("messaging.consumer.deliveries", "{message}/s", Shape.COUNTER)
 REJECTIONS = Instrument("messaging.consumer.rejections", "{message}/s", Shape.COUNTER)
 
-EXPOSED: Mapping[str, Instrument] = {
+EXPOSED: Final[Mapping[str, Instrument]] = {
     instrument.exposed: instrument
     for instrument in (
         REQUESTS, ERRORS, DURATION, ACTIVE, POOL_USED, POOL_MAX, POOL_TIMEOUTS,
@@ -68,5 +69,5 @@ THREADS = Instrument("process.thread.count", "{thread}", Shape.GAUGE)
 UP = Instrument("up", "1", Shape.GAUGE)
 ERROR_RATIO = Instrument("http.server.request.error_ratio", "1", Shape.GAUGE)
 
-QUANTILES: Mapping[str, str] = {"0.5": "p50", "0.95": "p95", "0.99": "p99"}
+QUANTILES: Final[Mapping[str, str]] = {"0.5": "p50", "0.95": "p95", "0.99": "p99"}
 """The quantiles that a summary exposes, and the statistic each becomes in the folder."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 Kind = Literal["service", "database", "cache", "queue"]
 
@@ -117,5 +117,5 @@ SHOP = Plant(
 )
 """Five services, a database, a cache and a queue."""
 
-PLANTS: Mapping[str, Plant] = {plant.name: plant for plant in (PAIR, SHOP)}
+PLANTS: Final[Mapping[str, Plant]] = {plant.name: plant for plant in (PAIR, SHOP)}
 """Every plant by its name."""

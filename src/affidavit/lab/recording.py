@@ -19,7 +19,7 @@ from affidavit.lab.plant import PLANTS
 from affidavit.lab.rig import Rig, RigError
 from affidavit.lab.workplace import temporary_folder
 
-Planned = tuple[float, Callable[[], None]]
+Planned = tuple[float, partial[None]]
 """Seconds after the start, and what to do then."""
 
 

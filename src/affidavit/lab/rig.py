@@ -121,8 +121,9 @@ class Rig:
         """Wait for the line that a process prints once it listens; it ends by itself or says so."""
         if process.stdout is None or process.stdout.readline().strip() != "ready":
             process.kill()
-            said = (self.folder / f"{name}.stderr").read_text(encoding="utf-8").strip()
-            raise RigError(f"{name} did not start: {said[-_REASON_MAX:] or 'it gave no reason'}")
+            said = (self.folder / f"{name}.stderr").read_text(encoding="utf-8").splitlines()
+            reason = said[-1][:_REASON_MAX] if said else "it gave no reason"
+            raise RigError(f"{name} did not start: {reason}")
 
     def _spawn(self, module: str, line: str, name: str) -> subprocess.Popen[str]:
         with (self.folder / f"{name}.stderr").open("a", encoding="utf-8") as stderr:
@@ -171,6 +172,11 @@ class Rig:
             raise RigError(f"{name} does not answer POST {path}: {error}") from error
         finally:
             connection.close()
+
+    @property
+    def processes(self) -> tuple[subprocess.Popen[str], ...]:
+        """Every process that this rig has started: components, relays, load."""
+        return tuple(self._started)
 
     # -- load --------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ UP_MAX_S = 4 * 3600.0
 """A session ends by itself after this long: nobody needs a forgotten rig."""
 _ORDER_MAX = 65_536  # bytes; the longest order holds two names and a path
 _ANSWER_S = 60.0  # a deploy under load is the slowest order, and takes a few seconds
+_LINE_S = 1.0  # an order is one line, sent at once
 _HEALTHY_SHARE = 2 / 3  # what of a recording without a fault counts as its baseline
 
 
@@ -107,15 +108,14 @@ class Session:
                 self._answer(line)
 
     def _answer(self, line: socket.socket) -> None:
-        line.settimeout(1.0)  # an order is one line, sent at once
-        try:
+        line.settimeout(_LINE_S)
+        with suppress(OSError):  # whoever asked has gone: a probe, or an impatient person
             text = line.makefile(encoding="utf-8").readline(_ORDER_MAX)
-            answer = {"done": self.obey(json.loads(text))}
-        except (RigError, ValueError, KeyError) as error:
-            answer = {"error": str(error)}
-        except OSError:
-            return  # whoever asked has gone
-        line.sendall(json.dumps(answer).encode() + b"\n")
+            try:
+                answer = {"done": self.obey(json.loads(text))}
+            except (RigError, ValueError, KeyError) as error:
+                answer = {"error": str(error)}
+            line.sendall(json.dumps(answer).encode() + b"\n")
 
     def obey(self, asked: dict[str, Any]) -> str:
         """Carry one order out; returns what was done. Raises `RigError`."""

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, TypeAlias
 
 from affidavit.contract.journal import Entry
 from affidavit.contract.states import ReleaseOutcome, RunState, is_terminal
+
+CommandKind: TypeAlias = Literal["cancel", "pause", "wake"]
+
+WAKING: Final[frozenset[CommandKind]] = frozenset({"cancel", "wake"})
+"""Commands that a paused run is driven for; a pause has nothing to tell it."""
 
 PAYLOADS_LIVE_US: Final = 2 * 3600 * 1_000_000
 """How long payloads outlive their run: two hours, time enough to look into it (C2)."""
@@ -23,7 +28,7 @@ KEPT_KINDS: Final = frozenset({"release", "affidavit"})
 LISTED_MAX: Final = 1000
 """No list of runs is longer; who needs more asks again with the next page or the next look."""
 
-INBOX_MAX: Final = 1000
+INBOX_MAX: Final = 100
 """Commands that may wait for one run: a person sends a few, so more is a runaway script."""
 
 
@@ -54,7 +59,7 @@ class Command:
     """A word from elsewhere that the driver folds in: cancel, pause, wake."""
 
     id: int
-    kind: Literal["cancel", "pause", "wake"]
+    kind: CommandKind
     by: str
 
 
@@ -155,7 +160,8 @@ class Store(Protocol):
     async def due(self, now_us: int) -> tuple[str, ...]:
         """Runs that wait for a driver, oldest first; never more than `LISTED_MAX`.
 
-        They are RUNNING, have no live lease, and are not paused or have a command in their inbox.
+        They are RUNNING, have no live lease, and are not paused or have a command of `WAKING` in
+        their inbox.
         """
         ...
 
@@ -178,7 +184,7 @@ class Store(Protocol):
         """The run is free for the next driver at once. Never fails for a lease that is lost."""
         ...
 
-    async def post(self, run_id: str, kind: Literal["cancel", "pause", "wake"], by: str) -> None:
+    async def post(self, run_id: str, kind: CommandKind, by: str) -> None:
         """The command waits in the run's inbox, durably, until a driver takes it in.
 
         Raises `InputRefused` for a run that does not exist (RUN_UNKNOWN), has ended (RUN_ENDED), or

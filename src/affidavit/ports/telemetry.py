@@ -74,7 +74,6 @@ class Signal:
     zone: str | None = "UTC"
     dropped: int = 0
     cut: int = 0
-    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +122,17 @@ class MetricScan:
     """Each series of the window against its own baseline, strongest deviation first.
 
     The baseline is `baseline` where a series has at least `samples_min` samples in it, else all of
-    its samples before the window. scale = max(1.4826 MAD, tails beyond the median / 1.645, floor);
-    a sample is abnormal at `threshold` scales from the median; a series is anomalous with
+    its samples before the window. scale = max(1.4826 MAD, the distance of either 5 % tail from the
+    median / 1.645, floor), so that each is a standard deviation where samples are normal;
+    a sample is abnormal at `threshold` scales from the median, and normal within `normal`; a series is anomalous with
     `run_min` neighbouring abnormal samples on one side, or one where the window has fewer than
     three. `after` is the median of the strongest run, else of the window;
     score = (after - before) / scale.
 
     Columns: service, instance, metric, statistic, unit, before, after, scale, score, anomalous,
     samples, baseline_samples, baseline_start_us, baseline_end_us, normal_us, abnormal_us (the last
-    normal and the first abnormal sample; null unless anomalous), instances.
+    normal and the first abnormal sample of the metric, over its statistics; null unless anomalous
+    or where no sample came before), instances.
     Figures: series, anomalous, onsets, incomparable (too few samples on either side).
     """
 
@@ -139,6 +140,7 @@ class MetricScan:
     window: Window
     baseline: Window | None
     threshold: str
+    normal: str
     samples_min: int
     run_min: int
     floors: tuple[Floor, ...]
@@ -166,7 +168,7 @@ class ErrorLines:
 class TraceEdges:
     """Which service called which, counted over spans whose parent belongs to another service.
 
-    Columns: source, target, calls. Figures: edges, orphans (spans whose parent is not there).
+    Columns: source, target, calls. Figures: edges, services.
     """
 
     rows_max: int

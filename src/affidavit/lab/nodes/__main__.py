@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from affidavit.lab.lifeline import bind_to_parent, watch_parent
 from affidavit.lab.nodes.broker import Broker
@@ -14,7 +15,7 @@ from affidavit.lab.nodes.orders import Orders
 from affidavit.lab.nodes.payments import Payments
 from affidavit.lab.nodes.storefront import Storefront
 
-PROGRAMS: Mapping[str, Callable[[Node], object]] = {
+PROGRAMS: Final[Mapping[str, Callable[[Node], object]]] = {
     "storefront": Storefront,
     "orders": Orders,
     "database": DatabaseServer,

@@ -10,7 +10,6 @@ from affidavit.lab.instruments import QUEUE_AGE, QUEUE_DEPTH
 from affidavit.lab.nodes.node import Node, Refused, Request
 
 _NOT_FOUND = 404
-_WAIT_S = 0.5  # how long a take waits for a message before it answers that there is none
 
 
 @dataclass(slots=True)
@@ -28,7 +27,7 @@ class Broker:
     def __init__(self, node: Node) -> None:
         self._node = node
         self._messages: deque[_Message] = deque()
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
         self._numbers = 0
         node.telemetry.gauge(QUEUE_DEPTH, lambda: len(self._messages))
         node.telemetry.gauge(QUEUE_AGE, self._oldest_s)
@@ -38,23 +37,20 @@ class Broker:
         node.route("POST", "/messages/{number}/reject", self.reject)
 
     def _oldest_s(self) -> float:
-        with self._changed:
+        with self._lock:
             return time.monotonic() - self._messages[0].put_at if self._messages else 0.0
 
     def put(self, request: Request) -> Any:
         """Add a message at the end."""
-        with self._changed:
+        with self._lock:
             self._numbers += 1
             message = _Message(self._numbers, request.body, request.trace.header, time.monotonic())
             self._messages.append(message)
-            self._changed.notify()
         return {"number": message.number}
 
     def take(self, _: Request) -> Any:
         """The message at the head, which stays there until it is acknowledged."""
-        with self._changed:
-            if not self._messages:
-                self._changed.wait(_WAIT_S)
+        with self._lock:
             if not self._messages:
                 return {"message": None}
             head = self._messages[0]
@@ -70,7 +66,7 @@ class Broker:
 
     def ack(self, request: Request) -> Any:
         """Remove the message at the head: it is done."""
-        with self._changed:
+        with self._lock:
             if not self._messages or self._messages[0].number != int(request.values["number"]):
                 raise Refused(_NOT_FOUND, f"message {request.values['number']} is not at the head")
             self._messages.popleft()
@@ -79,7 +75,7 @@ class Broker:
     def reject(self, request: Request) -> Any:
         """The consumer could not do it: the message stays at the head."""
         number = request.values["number"]
-        with self._changed:
+        with self._lock:
             deliveries = self._messages[0].deliveries if self._messages else 0
         text = f"message {number} rejected by its consumer, delivery {deliveries}; kept at the head"
         self._node.telemetry.log("WARN", text, request.trace, "platform")

@@ -5,12 +5,14 @@ import threading
 import time
 from typing import Any
 
+from affidavit.lab.nodes.database import PRODUCTS
 from affidavit.lab.nodes.node import JsonObject, Node, Refused, Request
-from affidavit.lab.nodes.upstream import Call, UpstreamError, UpstreamRefused, run_statement
+from affidavit.lab.nodes.telemetry import Trace
+from affidavit.lab.nodes.upstream import Call, UpstreamError, run_statement
 
 _SERVICE_UNAVAILABLE = 503
 _NOT_FOUND = 404
-_PAGE_BYTES = 1_500_000  # a rendered page with its images, as one release keeps it in memory
+_PAGE_BYTES = 600_000  # a rendered page with its images, as one release keeps it in memory
 _PRODUCT_SQL = "SELECT id, name, price_cents FROM products WHERE id = ?"
 _POPULARITY_SQL = (
     "SELECT COUNT(*), SUM(quantity) FROM order_lines WHERE product_id = ? AND quantity < 100"
@@ -30,6 +32,16 @@ class Catalog:
         node.route("GET", "/products/{product}", self.product)
         node.route("POST", "/search", self.search)
         node.action("reindex", self.reindex)
+        node.background(self._warm)
+
+    def _warm(self) -> None:
+        """Put every page into the cache once, so that customers do not meet an empty one."""
+        trace = Trace.begin(sampled=False).child()
+        for product in range(1, PRODUCTS + 1):
+            try:
+                self._page(Request({"product": str(product)}, None, trace))
+            except Refused:
+                return  # said so already; pages then come into the cache as they are asked for
 
     def _rows(self, request: Request, name: str, sql: str, *args: Any) -> list[list[Any]]:
         try:
@@ -40,13 +52,17 @@ class Catalog:
 
     def product(self, request: Request) -> Any:
         """One product with how often it was bought."""
+        page = self._page(request)
+        if self._node.settings["keep_pages"]:
+            self._pages[time.monotonic()] = json.dumps(page).encode() + b" " * _PAGE_BYTES
+        return page
+
+    def _page(self, request: Request) -> Any:
         key = f"/entries/product-{request.values['product']}"
         page = self._cached(request, key)
         if page is None:
             page = self._assemble(request, int(request.values["product"]))
             self._keep(request, key, page)
-        if self._node.settings["keep_pages"]:
-            self._pages[time.monotonic()] = json.dumps(page).encode() + b" " * _PAGE_BYTES
         return page
 
     def _assemble(self, request: Request, product: int) -> Any:
@@ -61,8 +77,6 @@ class Catalog:
             return self._cache.call(
                 request.trace, Call("GET", key, label="GET entry", timeout_s=0.5)
             )["value"]
-        except UpstreamRefused:
-            return None
         except UpstreamError as error:
             text = f"cache lookup failed, reading the database instead: {error}"
             self._node.telemetry.log("WARN", text, request.trace)

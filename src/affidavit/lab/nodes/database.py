@@ -26,10 +26,10 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {orders
 INSERT INTO orders SELECT i, i * 7919 % {customers}, 1.7e9 + i, 'shipped', i * 37 % 90000,
     hex(i * 2654435761) || ' gift wrap, leave with the neighbour' FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {lines})
-INSERT INTO order_lines SELECT i, 1 + i * 3 % {orders}, i * 31 % {products},
+INSERT INTO order_lines SELECT i, 1 + i * 3 % {orders}, 1 + i * 31 % {products},
     1 + i % 3 FROM n;
-WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {products})
-INSERT INTO products SELECT i, 'article ' || hex(i * 40503), 500 + i * 97 % 20000 FROM n;
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {products})
+INSERT INTO products SELECT i, printf('article %X', i * 40503), 500 + i * 97 % 20000 FROM n;
 CREATE INDEX orders_by_customer ON orders (customer_id, placed_at);
 CREATE INDEX lines_by_order ON order_lines (order_id);
 """

@@ -1,17 +1,16 @@
 """Fulfilment: takes orders from the queue one by one and ships them."""
 
 import time
-import traceback
 from typing import Any
 
 from affidavit.lab.instruments import DELIVERIES, REJECTIONS
 from affidavit.lab.nodes.node import Node
-from affidavit.lab.nodes.telemetry import Span, Trace, now_us
+from affidavit.lab.nodes.telemetry import Span, Trace, describe_crash, now_us
 from affidavit.lab.nodes.upstream import Call, UpstreamError, run_statement
 
 _SHIP_SQL = "UPDATE orders SET status = 'shipped' WHERE id = ?"
+_POLL_S = 0.2  # between two looks into an empty queue
 _PAUSE_S = 1.0  # after a message that could not be done, before the next attempt
-_TRACEBACK_LINES = 4
 
 
 class Fulfilment:
@@ -33,6 +32,8 @@ class Fulfilment:
                 answer = self._queue.call(polling, Call("POST", "/messages/take"))
                 if answer["message"]:
                     self._deliver(answer["message"])
+                else:
+                    time.sleep(_POLL_S)
             except UpstreamError as error:
                 self._node.telemetry.log("WARN", f"queue: {error}")
                 time.sleep(_PAUSE_S)
@@ -46,9 +47,8 @@ class Fulfilment:
             self._ship(trace, message["body"])
         except (UpstreamError, ValueError, KeyError, TypeError) as error:
             failure = f"{type(error).__name__}: {error}"
-            frames = traceback.format_exc(chain=False).strip().splitlines()[-_TRACEBACK_LINES:]
-            text = f"message {message['number']} failed, delivery {message['deliveries']}\n"
-            self._node.telemetry.log("ERROR", text + "\n".join(frames), trace)
+            text = f"message {message['number']} failed, delivery {message['deliveries']}"
+            self._node.telemetry.log("ERROR", f"{text}\n{describe_crash(error)}", trace)
         elapsed_us = int((time.perf_counter() - started) * 1e6)
         self._node.telemetry.record(
             Span(trace, producer.span_id, "ship order", "CONSUMER", started_us, elapsed_us, failure)

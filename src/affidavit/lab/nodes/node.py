@@ -6,7 +6,6 @@ import re
 import signal
 import threading
 import time
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -17,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from affidavit.lab.instruments import ACTIVE, DURATION, ERRORS, REQUESTS
-from affidavit.lab.nodes.telemetry import Span, Telemetry, Trace, now_us
+from affidavit.lab.nodes.telemetry import Span, Telemetry, Trace, describe_crash, now_us
 from affidavit.lab.nodes.upstream import LOOPBACK, Upstream
 
 JsonObject = dict[str, Any]
@@ -27,7 +26,6 @@ _BODY_MAX = 1_000_000  # no request inside the rig comes near it
 _DRAIN_S = 3.0  # how long a replaced process may finish what it has begun
 _UNLOGGED = ("POST /sql", "GET /entries", "POST /entries", "POST /messages")
 # Servers of statements, entries and messages write no access log, as real ones do not.
-_TRACEBACK_LINES = 6  # the innermost frames and the error: what a log keeps of a crash
 
 
 class Refused(Exception):
@@ -108,6 +106,11 @@ class Node:
         """Let the rig call `act` through the control door."""
         self._actions[name] = act
 
+    @property
+    def actions(self) -> frozenset[str]:
+        """The names of what the control door can do."""
+        return frozenset(self._actions)
+
     def background(self, work: Callable[[], None]) -> None:
         """Run `work` in a thread of its own from the moment that the process listens."""
         self._works.append(work)
@@ -145,6 +148,7 @@ class Node:
         deadline = time.monotonic() + _DRAIN_S
         while self._active and time.monotonic() < deadline:
             time.sleep(0.02)
+        self.telemetry.close()
 
     def answer(self, method: str, target: str, body: bytes, traceparent: str | None) -> "Reply":
         """Answer one request: control door, text page, or a route under full telemetry."""
@@ -157,8 +161,8 @@ class Node:
         for known, template, pattern, route in self._routes:
             matched = pattern.match(url.path) if known == method else None
             if matched:
-                caller = Trace.read(traceparent)
-                begun = caller or Trace.begin(random.random() < TRACE_RATIO)  # noqa: S311
+                chosen = random.random() < TRACE_RATIO  # noqa: S311 - a sample, no secret
+                begun = Trace.read(traceparent) or Trace.begin(chosen)
                 parsed = json.loads(body) if body else None
                 request = Request(values | matched.groupdict(), parsed, begun.child())
                 return self._observed(f"{method} {template}", route, request, begun.span_id)
@@ -193,10 +197,8 @@ class Node:
         except Refused as refusal:
             return refusal.status, {"error": str(refusal)}
         except Exception as error:  # noqa: BLE001 - a server's outermost wall: answer 500, log why
-            frames = traceback.format_exc(chain=False).strip().splitlines()[-_TRACEBACK_LINES:]
-            self.telemetry.log(
-                "ERROR", f"{name} failed: unhandled exception\n" + "\n".join(frames), request.trace
-            )
+            text = f"{name} failed: unhandled exception\n{describe_crash(error)}"
+            self.telemetry.log("ERROR", text, request.trace)
             return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": type(error).__name__}
 
     # -- the rig's control door --------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Orders: reads and writes the database; with payments and a queue where the plant has them."""
 
 import time
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 from affidavit.lab.instruments import POOL_MAX, POOL_TIMEOUTS, POOL_USED
 from affidavit.lab.nodes.node import Node, Refused, Request
@@ -19,7 +20,7 @@ _INSERT_SQL = (
     "INSERT INTO orders (customer_id, placed_at, status, total_cents, note) VALUES (?, ?, ?, ?, ?)"
     " RETURNING id"
 )
-_TIERS = {"group-0": 1, "group-1": 2}
+_TIERS: Final[Mapping[str, int]] = {"group-0": 1, "group-1": 2}
 # Points per order by customer group. Three of the five groups are missing: the bug behind a flag.
 
 

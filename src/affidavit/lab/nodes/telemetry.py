@@ -4,6 +4,7 @@ import json
 import secrets
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ samples share no request and an onset is not smeared over several of them."""
 
 _SUMMARY_VALUES_MAX = 4096  # a bound on memory; the load generator stays far below it
 _TRACEPARENT_PARTS = 4
+_FRAMES_MAX = 3  # what a log keeps of a crash
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,18 @@ class Span:
     failure: str | None
 
 
+def describe_crash(error: Exception) -> str:
+    """The innermost frames and the error, as a traceback prints them, files by name alone."""
+    frames = traceback.extract_tb(error.__traceback__)[-_FRAMES_MAX:]
+    lines = [
+        f'  File "{Path(frame.filename).name}", line {frame.lineno}, in {frame.name}\n'
+        f"    {frame.line}"
+        for frame in frames
+    ]
+    text = "".join(traceback.format_exception_only(error)).strip()
+    return "\n".join(["Traceback (most recent call last):", *lines, text])
+
+
 def now_us() -> int:
     """The wall clock in epoch microseconds."""
     return time.time_ns() // 1000
@@ -94,6 +108,11 @@ class Telemetry:
     @staticmethod
     def _open(path: Path) -> TextIO:
         return path.open("a", encoding="utf-8", buffering=1)
+
+    def close(self) -> None:
+        """Close the files; nothing can be written afterwards."""
+        self._logs.close()
+        self._spans.close()
 
     def log(
         self, severity: str, body: str, trace: Trace | None = None, emitter: str = "workload"

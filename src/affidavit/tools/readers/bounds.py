@@ -22,6 +22,9 @@ FACT_CHARS_MAX: Final = 2_000
 CELLS_MAX: Final = 200
 """Cells of one row; a larger document becomes several rows of one subject."""
 
+TEXT_LINES_MIN: Final = 3
+"""A field with at least this many lines is a text of its own (a log, a diff, a listing)."""
+
 DEPTH_MAX: Final = 24
 """Levels of a nested document; Kubernetes needs a dozen."""
 
@@ -41,7 +44,7 @@ class Kept:
 def keep(reading: Reading, facts_max: int = FACTS_MAX) -> Kept:
     """The reading's facts within the bound, in their order.
 
-    Items are kept whole, alarming ones first, and among equals from both ends inwards, so that the
+    Items are kept whole but for the last that fits, alarming ones first, and among equals from both ends inwards, so that the
     beginning and the end of a log survive. What belongs to no item comes after the items.
     """
     read = sum(len(item.facts) for item in reading.items) + len(reading.context)
@@ -51,14 +54,17 @@ def keep(reading: Reading, facts_max: int = FACTS_MAX) -> Kept:
     chosen: list[int] = []
     room = facts_max
     for index in _by_weight(reading.items):
-        size = len(reading.items[index].facts)
-        if size <= room:
-            chosen.append(index)
-            room -= size
-    kept = [fact for index in sorted(chosen) for fact in reading.items[index].facts]
-    if not kept and reading.items:
-        kept = list(reading.items[0].facts[:facts_max])
-        room = facts_max - len(kept)
+        if not room:
+            break
+        chosen.append(index)
+        room -= min(room, len(reading.items[index].facts))
+    last = chosen[-1] if chosen else 0
+    fits = facts_max - sum(len(reading.items[index].facts) for index in chosen[:-1])
+    kept = [
+        fact
+        for index in sorted(chosen)
+        for fact in reading.items[index].facts[: fits if index == last else None]
+    ]
     return Kept((*kept, *reading.context[:room]), read, cut=True)
 
 

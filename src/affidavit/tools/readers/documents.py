@@ -1,4 +1,4 @@
-"""JSON documents of any shape: every list of records becomes rows, everything else one record.
+"""JSON and YAML documents of any shape: every list of records becomes rows, the rest one record.
 
 A record is a Row whose cells are named by their path inside it (`state.waiting.reason`,
 `containers[0].restart_count`). Records inside a record become rows of their own as well, with a
@@ -7,103 +7,125 @@ cell `parent` that names the outer one, so that "the container settle" has a sub
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
-from affidavit.contract.evidence import Cell, Fact, Line, Quantity, Row, Window
+from affidavit.contract.evidence import Cell, Fact, Line, Row, Value
 from affidavit.contract.states import Emitter
-from affidavit.tools.readers.bounds import CELLS_MAX, DEPTH_MAX, FACT_CHARS_MAX
+from affidavit.tools.readers.bounds import CELLS_MAX, DEPTH_MAX, FACT_CHARS_MAX, TEXT_LINES_MIN
+from affidavit.tools.readers.fields import (
+    WORKLOAD_FIELDS,
+    is_list,
+    is_records,
+    name_of,
+    name_value_pairs,
+    read_json_object,
+    time_of,
+    unit_of_field,
+)
 from affidavit.tools.readers.levels import LEVEL_FIELDS, level_of, weight_of
-from affidavit.tools.readers.moments import read_epoch, read_instant
-from affidavit.tools.readers.numbers import read_quantity, to_decimal
-from affidavit.tools.readers.reading import Item, Reading, Source, Weight
-from affidavit.tools.readers.requests import is_request_field
+from affidavit.tools.readers.numbers import read_quantity, to_number, to_quantity
+from affidavit.tools.readers.reading import Item, Reading, Source
+from affidavit.tools.readers.relations import onsets_of, relations_of
+from affidavit.tools.readers.requests import is_request_field, own_words, request_spans
+from affidavit.tools.readers.series import parallel_samples
 from affidavit.tools.readers.words import clean, pieces
 
-NAME_FIELDS: Final = (
-    "metadata.name name displayName display_name title id Id ID identifier Name key service "
-    "service_name pod host hostname instance node statement sha commit commit_sha revision version "
-    "traceID traceId trace_id spanID object involved_object involvedObject.name InstanceId "
-    "DBInstanceIdentifier db_instance_identifier TargetGroupName FunctionName LoadBalancerName "
-    "Label source_identifier Target.Id"
-).split()
-"""Where a record says what it is called, the best name first."""
-
-TIME_FIELDS: Final = frozenset(
-    "timestamp time ts at date datetime created_at createdat creation_date eventtime event_time "
-    "starttime start_time startedat started_at start last_time lasttimestamp lastseen last_seen "
-    "fired_at firedat startsat starts_at updated_at updatedat occurred_at finishedat".split()
+SAYING_FIELDS: Final = frozenset(
+    "message msg log line text body description detail details summary note notes title".split()
 )
-MESSAGE_FIELDS: Final = frozenset(
-    "message msg log line text body description detail details summary reason error err exception "
-    "stack stacktrace stack_trace notes note title label".split()
-)
-_SAYING: Final = ("message", "msg", "log", "line", "text", "body", "description", "detail", "summary")
-_WORKLOAD_TEXT: Final = frozenset("query statement sql blocked_query blocking_query command".split())
+"""Fields whose value is what somebody says in words."""
 
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk through one document: what it found so far, and whether anything was too deep."""
+    """One walk through one document: what it found beside the rows, and whether it went too deep."""
 
     source: Source
     marks_requests: bool
-    items: list[Item] = field(default_factory=list)
+    samples: list[Value] = field(default_factory=list)
     cut: bool = False
 
 
 def read_document(source: Source, document: object, *, marks_requests: bool = False) -> Reading:
-    """A JSON document as rows. Total: whatever the document is, something is read out of it."""
+    """A document as rows. Total: whatever the document is, something is read out of it.
+
+    `marks_requests` says that its fields may hold what a caller sent (logs and spans do).
+    """
     walk = _Walk(source, marks_requests)
+    items: list[Item] = []
     frame: list[Fact] = []
     if isinstance(document, Mapping):
-        cells = _cells(walk, document, "", stops_at_records=True)
         subject = name_of(document) or source.subject
-        collections = tuple(_collections(document, "", DEPTH_MAX))
-        for path, records in collections:
-            for record in records:
-                walk.items.append(_record(walk, record, path, subject))
-        if cells:
-            frame = [*_rows(cells, subject, _time_of(document, source.window)), *_says(walk, document, subject)]
-    elif _is_list(document):
-        for entry in document:
-            walk.items.append(_record(walk, entry, "", source.subject))
+        at = time_of(document, source.window)
+        for path, records in _collections(document, "", DEPTH_MAX):
+            items.extend(read_record(walk, record, subject, path) for record in records)
+        cells = tuple(_flatten(walk, document, "", stops_at_records=True))
+        frame = [
+            *_rows(cells, subject, at),
+            *_says(walk, document, subject, at),
+            *relations_of(document, subject),
+            *onsets_of(document, subject, source.window),
+        ]
+    elif is_list(document):
+        items.extend(read_record(walk, entry, source.subject) for entry in document)
     else:
-        cells = tuple(_leaf(walk, "value", document))
-        frame = [Row(subject=source.subject, cells=cells)]
-    if not walk.items and frame:
+        frame = [Row(subject=source.subject, cells=tuple(_leaf(walk, "value", document)))]
+    samples = tuple(Item((value,)) for value in walk.samples)
+    if not items and not samples and frame:
         return Reading("document", (Item(tuple(frame)),), cut=walk.cut)
-    return Reading("document", tuple(walk.items), context=tuple(frame), cut=walk.cut)
+    return Reading("document", (*items, *samples), context=tuple(frame), cut=walk.cut)
 
 
-def name_of(record: Mapping[str, object]) -> str | None:
-    """What a record is called, by its own fields, or None."""
-    for path in NAME_FIELDS:
-        value: object = record
-        for part in path.split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
-        if isinstance(value, str) and value.strip():
-            return clean(value.strip())[:FACT_CHARS_MAX]
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)[:64]
-    for value in record.values():
-        inner = name_of(value) if isinstance(value, Mapping) else None
-        if inner is not None:
-            return inner
-    return None
+def read_record(
+    walk: _Walk, record: object, owner: str | None, path: str = "", depth: int = DEPTH_MAX
+) -> Item:
+    """One entry of a list: its row, the rows of the records inside it, and what it says."""
+    if not isinstance(record, Mapping):
+        return Item((Row(subject=owner, cells=tuple(_leaf(walk, path or "value", record))),))
+    body = record.get("_source")
+    record = body if isinstance(body, Mapping) else record
+    subject = name_of(record) or owner
+    at = time_of(record, walk.source.window)
+    facts: list[Fact] = [*_rows(tuple(_flatten(walk, record, "")), subject, at)]
+    facts.extend(_says(walk, record, subject, at))
+    facts.extend(relations_of(record, subject))
+    facts.extend(onsets_of(record, subject, walk.source.window))
+    if depth:
+        for inner, records in _collections(record, "", DEPTH_MAX):
+            for nested in records:
+                facts.extend(_nested(walk, nested, inner, subject, depth - 1))
+    return Item(tuple(facts), weight_of(_level(record)))
 
 
-def is_records(value: object) -> bool:
-    """Whether a value is a list of objects."""
-    return _is_list(value) and bool(value) and all(isinstance(entry, Mapping) for entry in value)
+def read_json_line(source: Source, document: Mapping[str, object]) -> tuple[Fact, ...]:
+    """The facts of one JSON log line: its row and what it says; nobody but its logger is named."""
+    walk = _Walk(source, marks_requests=True)
+    at = time_of(document, source.window)
+    service = document.get("service") or document.get("service_name") or document.get("app")
+    subject = clean(service)[:FACT_CHARS_MAX] if isinstance(service, str) and service else None
+    subject = subject or source.subject
+    cells = tuple(_flatten(walk, document, ""))
+    return (*_rows(cells, subject, at), *_says(walk, document, subject, at), *walk.samples)
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+def _nested(
+    walk: _Walk, record: Mapping[str, object], path: str, parent: str | None, depth: int
+) -> Iterator[Fact]:
+    """A record inside a record, under its own name."""
+    subject = name_of(record) or parent
+    cells = [Cell(name="list", text=path)]
+    if parent is not None and parent != subject:
+        cells.append(Cell(name="parent", text=parent))
+    cells.extend(_flatten(walk, record, ""))
+    yield from _rows(cells, subject, time_of(record, walk.source.window))
+    yield from onsets_of(record, parent if subject is None else subject, walk.source.window)
+    if depth:
+        for inner, records in _collections(record, "", DEPTH_MAX):
+            for nested in records:
+                yield from _nested(walk, nested, f"{path}.{inner}", subject, depth - 1)
 
 
 def _collections(
@@ -112,44 +134,10 @@ def _collections(
     """The outermost lists of records of a document, with their paths."""
     for key, value in node.items():
         inner = f"{path}.{key}" if path else str(key)
-        if is_records(value):
+        if is_records(value) and name_value_pairs(value) is None:
             yield inner, value
         elif isinstance(value, Mapping) and depth:
             yield from _collections(value, inner, depth - 1)
-
-
-def _record(walk: _Walk, record: object, path: str, owner: str | None, depth: int = DEPTH_MAX) -> Item:
-    """One entry of a list: its row, the rows of the records inside it, and what it says."""
-    if not isinstance(record, Mapping):
-        cells = tuple(_leaf(walk, path or "value", record))
-        return Item((Row(subject=owner, cells=cells),))
-    body = record.get("_source")
-    if isinstance(body, Mapping):
-        record = body
-    subject = name_of(record) or owner
-    at = _time_of(record, walk.source.window)
-    cells = _cells(walk, record, "")
-    facts: list[Fact] = [*_rows(cells, subject, at)]
-    facts.extend(_says(walk, record, subject, at))
-    if depth:
-        for inner, records in _collections(record, "", DEPTH_MAX):
-            for nested in records:
-                facts.extend(_nested(walk, nested, inner, subject, depth - 1))
-    return Item(tuple(facts), _weight(record))
-
-
-def _nested(
-    walk: _Walk, record: Mapping[str, object], path: str, parent: str | None, depth: int
-) -> Iterator[Fact]:
-    subject = name_of(record) or parent
-    cells = [Cell(name="list", text=path)]
-    if parent is not None and parent != subject:
-        cells.append(Cell(name="parent", text=parent))
-    yield from _rows((*cells, *_cells(walk, record, "")), subject, _time_of(record, walk.source.window))
-    if depth:
-        for inner, records in _collections(record, "", DEPTH_MAX):
-            for nested in records:
-                yield from _nested(walk, nested, f"{path}.{inner}", subject, depth - 1)
 
 
 def _rows(cells: Sequence[Cell], subject: str | None, at: datetime | None) -> Iterator[Row]:
@@ -158,47 +146,42 @@ def _rows(cells: Sequence[Cell], subject: str | None, at: datetime | None) -> It
         yield Row(subject=subject, cells=tuple(cells[start : start + CELLS_MAX]), at=at)
 
 
-def _cells(
-    walk: _Walk, node: Mapping[str, object], path: str, *, stops_at_records: bool = False
-) -> tuple[Cell, ...]:
-    return tuple(_flatten(walk, node, path, stops_at_records, DEPTH_MAX))
-
-
 def _flatten(
-    walk: _Walk, node: object, path: str, stops_at_records: bool, depth: int
+    walk: _Walk,
+    node: object,
+    path: str,
+    *,
+    stops_at_records: bool = False,
+    depth: int = DEPTH_MAX,
 ) -> Iterator[Cell]:
+    """Every leaf of a node as a cell named by its path."""
     if not depth:
         walk.cut = True
-        return
-    if isinstance(node, Mapping):
+    elif isinstance(node, Mapping):
+        samples = parallel_samples(walk.source, node, path)
+        walk.samples.extend(samples)
         for key, value in node.items():
             inner = f"{path}.{key}" if path else str(key)
-            if stops_at_records and is_records(value):
+            sampled = bool(samples) and is_list(value) and len(value) == len(samples)
+            if sampled or (stops_at_records and is_records(value)):
+                if not sampled and name_value_pairs(value) is not None:
+                    yield from _flatten(walk, value, inner, depth=depth - 1)
                 continue
-            yield from _flatten(walk, value, inner, stops_at_records, depth - 1)
-    elif _is_list(node):
-        pairs = _name_value_pairs(node)
+            yield from _flatten(
+                walk, value, inner, stops_at_records=stops_at_records, depth=depth - 1
+            )
+    elif is_list(node):
+        pairs = name_value_pairs(node)
         if pairs is not None:
-            yield from (cell for name, value in pairs for cell in _leaf(walk, f"{path}.{name}", value))
+            for name, value in pairs:
+                yield from _leaf(walk, f"{path}.{name}", value)
             return
         for index, value in enumerate(node):
-            yield from _flatten(walk, value, f"{path}[{index}]", stops_at_records, depth - 1)
+            yield from _flatten(
+                walk, value, f"{path}[{index}]", stops_at_records=stops_at_records, depth=depth - 1
+            )
     else:
         yield from _leaf(walk, path or "value", node)
-
-
-def _name_value_pairs(node: Sequence[object]) -> tuple[tuple[str, object], ...] | None:
-    """The pairs of a list such as `[{"Name": "DBInstanceIdentifier", "Value": "x"}]`, or None."""
-    pairs = []
-    for entry in node:
-        if not isinstance(entry, Mapping) or len(entry) != 2:
-            return None
-        lower = {str(key).lower(): value for key, value in entry.items()}
-        name = lower.get("name", lower.get("key"))
-        if not isinstance(name, str) or "value" not in lower:
-            return None
-        pairs.append((name, lower["value"]))
-    return tuple(pairs) or None
 
 
 def _leaf(walk: _Walk, name: str, value: object) -> Iterator[Cell]:
@@ -208,12 +191,8 @@ def _leaf(walk: _Walk, name: str, value: object) -> Iterator[Cell]:
         yield Cell(name=name)
     elif isinstance(value, bool):
         yield Cell(name=name, text="true" if value else "false")
-    elif isinstance(value, (int, float, Decimal)):
-        number = to_decimal(str(value) if not isinstance(value, float) else repr(value))
-        if number is None:
-            yield Cell(name=name, text=str(value)[:FACT_CHARS_MAX])
-        else:
-            yield Cell(name=name, quantity=Quantity(number=number))
+    elif (number := to_number(value)) is not None:
+        yield Cell(name=name, quantity=to_quantity(number, unit_of_field(name)))
     else:
         text = clean(value if isinstance(value, str) else str(value))
         quantity = read_quantity(text)
@@ -224,25 +203,46 @@ def _leaf(walk: _Walk, name: str, value: object) -> Iterator[Cell]:
 def _emitter(walk: _Walk, name: str) -> Emitter | None:
     if walk.marks_requests and is_request_field(name):
         return Emitter.REQUEST
-    if name.rsplit(".", 1)[-1] in _WORKLOAD_TEXT and walk.source.emitter is Emitter.PLATFORM:
+    if name.rsplit(".", 1)[-1] in WORKLOAD_FIELDS and walk.source.emitter is Emitter.PLATFORM:
         return Emitter.WORKLOAD
     return None
 
 
 def _says(
-    walk: _Walk, record: Mapping[str, object], subject: str | None, at: datetime | None = None
-) -> Iterator[Line]:
-    """What a record says in words, as lines: its message, and any text of several lines."""
+    walk: _Walk, record: Mapping[str, object], subject: str | None, at: datetime | None
+) -> Iterator[Fact]:
+    """What a record says in words, as lines: its message, and any text of several lines.
+
+    A message that is itself a JSON object gives its cells too.
+    """
     level = _level(record)
     for key, value in record.items():
         if not isinstance(value, str) or not value.strip():
             continue
         name = str(key).lower()
-        if name in _SAYING or (name in MESSAGE_FIELDS and "\n" in value):
-            emitter = _emitter(walk, name)
-            for line in clean(value).split("\n"):
-                for piece in pieces(line.rstrip()) if line.strip() else ():
-                    yield Line(text=piece, subject=subject, level=level, at=at, emitter=emitter)
+        if name not in SAYING_FIELDS and value.count("\n") < TEXT_LINES_MIN:
+            continue
+        inner = read_json_object(value)
+        if inner is not None:
+            yield from _rows(tuple(_flatten(walk, inner, "")), subject, at)
+        emitter = _emitter(walk, name)
+        for line in clean(value).split("\n"):
+            for text, whose in _voices(walk, line, emitter) if line.strip() else ():
+                for piece in pieces(text.rstrip()):
+                    yield Line(text=piece, subject=subject, level=level, at=at, emitter=whose)
+
+
+def _voices(
+    walk: _Walk, line: str, emitter: Emitter | None
+) -> Iterator[tuple[str, Emitter | None]]:
+    """A line, and beside it the parts that no caller wrote, where it holds a request."""
+    spans = request_spans(line) if walk.marks_requests else ()
+    if not spans or emitter is Emitter.REQUEST:
+        yield line, emitter
+        return
+    yield line, Emitter.REQUEST
+    for part in own_words(line, spans):
+        yield part, emitter
 
 
 def _level(record: Mapping[str, object]) -> str | None:
@@ -251,27 +251,4 @@ def _level(record: Mapping[str, object]) -> str | None:
             level = level_of(str(value))
             if level is not None:
                 return level
-    return None
-
-
-def _weight(record: Mapping[str, object]) -> Weight:
-    return weight_of(_level(record))
-
-
-def _time_of(record: Mapping[str, object], window: Window | None) -> datetime | None:
-    """When a record says that it happened, or None; an end never stands in for a beginning."""
-    for key, value in record.items():
-        if re.sub(r"^@", "", str(key).lower()) not in TIME_FIELDS:
-            continue
-        if isinstance(value, str):
-            moment = read_instant(value, window)
-            if moment is None and value.isdigit() and (number := to_decimal(value)) is not None:
-                moment = read_epoch(number)
-        elif isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-            number = to_decimal(str(value))
-            moment = read_epoch(number) if number is not None else None
-        else:
-            moment = None
-        if moment is not None:
-            return moment
     return None

@@ -66,9 +66,7 @@ class Stamp:
             return self.moment
         if window is None:
             return None
-        fits = {
-            moment for moment in self._readings(window) if window.start <= moment <= window.end
-        }
+        fits = {moment for moment in self._readings(window) if window.start <= moment <= window.end}
         return fits.pop() if len(fits) == 1 else None
 
     def _readings(self, window: Window) -> tuple[datetime, ...]:

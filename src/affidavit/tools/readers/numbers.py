@@ -45,6 +45,20 @@ def to_decimal(text: str) -> Decimal | None:
     return number
 
 
+def to_number(value: object) -> Decimal | None:
+    """The decimal of a JSON number as Python holds it; None for anything else, bounds as above."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return None
+    if isinstance(value, int) and abs(value) >= 10**DIGITS_MAX:
+        return None
+    return to_decimal(repr(value) if isinstance(value, float) else str(value))
+
+
+def to_quantity(number: Decimal, unit: str = "") -> Quantity:
+    """A quantity of a number."""
+    return Quantity(number=number, unit=unit)
+
+
 def read_quantity(text: str) -> Quantity | None:
     """The quantity that the whole text is: `5000ms`, `97.4%`, `1,024`, `8Gi`, `-1.5e3`.
 
@@ -84,6 +98,4 @@ def to_cell(name: str, text: str, emitter: Emitter | None = None) -> Cell:
             return Cell(name=name, text=text, emitter=emitter)
         return Cell(name=name, quantity=Quantity(number=number), text=text, emitter=emitter)
     plain = f"{quantity.number}{quantity.unit}"
-    return Cell(
-        name=name, quantity=quantity, text=None if plain == text else text, emitter=emitter
-    )
+    return Cell(name=name, quantity=quantity, text=None if plain == text else text, emitter=emitter)

@@ -80,7 +80,11 @@ def class_of(tool: str, arguments: Mapping[str, object]) -> EvidenceClass:
     if words & _ALERT:
         return EvidenceClass.ALERT
     history = "history" in words and words & {"deploy", "deployment", "helm", "argocd", "rollout"}
-    if history or words & _CHANGE or re.search(r"\b(rollout|helm) history\b|\bgit (log|show|diff)\b", command):
+    if (
+        history
+        or words & _CHANGE
+        or re.search(r"\b(rollout|helm) history\b|\bgit (log|show|diff)\b", command)
+    ):
         return EvidenceClass.CHANGE
     return EvidenceClass.OBSERVATION
 
@@ -105,7 +109,9 @@ def source_type_of(tool: str, evidence_class: EvidenceClass) -> str:
     return next((kind for kind, names in kinds if words & names), "tool")
 
 
-def emitter_of(tool: str, arguments: Mapping[str, object], evidence_class: EvidenceClass) -> Emitter:
+def emitter_of(
+    tool: str, arguments: Mapping[str, object], evidence_class: EvidenceClass
+) -> Emitter:
     """Whose words the result holds, where nothing in it is marked otherwise (C13)."""
     kind = source_type_of(tool, evidence_class)
     if kind in ("metrics", "platform", "events", "changes"):

@@ -37,7 +37,9 @@ def is_request_field(name: str) -> bool:
     last = _NORMAL.sub("", parts[-1]) if parts else ""
     if last in FIELDS:
         return True
-    return any(part in ("headers", "cookies", "params", "querystring", "req") for part in parts[:-1])
+    return any(
+        part in ("headers", "cookies", "params", "querystring", "req") for part in parts[:-1]
+    )
 
 
 def request_spans(line: str) -> tuple[tuple[int, int], ...]:

@@ -105,13 +105,16 @@ def find_moments(text: str) -> tuple[Moment, ...]:
     """Every moment in a text, in order, none overlapping. Linear in the text."""
     found: list[Moment] = []
     masked = text
+
+    def take(match: re.Match[str]) -> str:
+        moment = _moment(match)
+        if moment is None:
+            return match[0]
+        found.append(moment)
+        return "\0" * len(match[0])
+
     for shape in _SHAPES:
-        for match in shape.finditer(masked):
-            moment = _moment(match)
-            if moment is not None:
-                found.append(moment)
-        for moment in found:
-            masked = masked[: moment.start] + "\0" * (moment.end - moment.start) + masked[moment.end :]
+        masked = shape.sub(take, masked)
     return tuple(sorted(found, key=lambda moment: moment.start))
 
 

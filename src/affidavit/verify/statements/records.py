@@ -8,7 +8,8 @@ when it was, whose words it is, and every name and word that stands in it. Text 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -105,6 +106,26 @@ class CallView:
         )  # fmt: skip
 
     @cached_property
+    def by_name(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records that hold a name."""
+        return _invert((record.names for record in self.records))
+
+    @cached_property
+    def by_stem(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records that hold a word stem."""
+        return _invert((record.stems for record in self.records))
+
+    @cached_property
+    def by_owner(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records that hold something below a name: `web-6c9f` below `web`."""
+        return _invert(
+            (
+                {name[:end] for name in record.names for end in _joints(name)}
+                for record in self.records
+            )
+        )
+
+    @cached_property
     def about_names(self) -> frozenset[str]:
         """The names in what was asked."""
         return names_in(self.about)
@@ -124,6 +145,24 @@ class Evidence:
     def of(self, ids: tuple[str, ...]) -> tuple[CallView, ...]:
         """The calls with these ids that are there, in this order."""
         return tuple(self.calls[name] for name in ids if name in self.calls)
+
+
+def _invert(sets: Iterable[AbstractSet[str]]) -> Mapping[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for place, names in enumerate(sets):
+        for name in names:
+            found.setdefault(name, set()).add(place)
+    return {name: frozenset(places) for name, places in found.items()}
+
+
+JOINTS_MAX: Final = 24
+"""A name with more joints than this is text; it names nothing below its first parts."""
+
+
+def _joints(name: str) -> tuple[int, ...]:
+    """Where a name could end and still name the owner of the whole."""
+    ends = (place for place, sign in enumerate(name) if place > 1 and not sign.isalnum())
+    return tuple(ends)[:JOINTS_MAX]
 
 
 def read_evidence(calls: tuple[VerifiedCall, ...]) -> Evidence:
@@ -212,7 +251,8 @@ def _field(name: str, quantity: Quantity | None, text: str | None) -> Field:
     names = stems_of(name)
     if quantity is not None:
         unit = quantity.unit or named_unit(parts_of(name))
-        return Field(name, names, f"{quantity.number} {unit}".strip(), quantity.number, unit)
+        shown = text or f"{quantity.number} {unit}".strip()
+        return Field(name, names, shown, quantity.number, unit)
     number, unit = read_number(text or "")
     return Field(name, names, text or "", number, unit or named_unit(parts_of(name)))
 
@@ -273,9 +313,9 @@ def _text(fact: Fact) -> str:
 
 
 def _cell_text(cell: Cell) -> str:
-    if cell.quantity is not None:
-        return _shown(cell.quantity)
-    return cell.text or ""
+    if cell.text is not None:
+        return cell.text
+    return _shown(cell.quantity) if cell.quantity is not None else ""
 
 
 def _shown(quantity: Quantity) -> str:

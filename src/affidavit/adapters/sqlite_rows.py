@@ -1,0 +1,228 @@
+"""Every statement that a SQLite store makes, over one connection and inside its transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from affidavit.adapters.journal_text import Row
+from affidavit.adapters.standing import Standing, command_missing
+from affidavit.contract.errors import RecordFailed
+from affidavit.contract.states import ReleaseOutcome, RunState
+from affidavit.ports.store import KEPT_KINDS, LISTED_MAX, WAKING, Artifact, Command, RunHead
+
+EXPIRED_RUNS_PER_STEP: Final = 20
+"""Runs whose payloads go in one transaction: some megabytes each, a fraction of a second."""
+
+PAGES_PER_STEP: Final = 2_000
+"""Pages given back in one transaction: 8 MB, likewise."""
+
+_HEAD: Final = "run_id, tenant, created_us, state, outcome, last_seq, question, paused"
+_STANDING: Final = f"{_HEAD}, last_hash, ended_us, holder, epoch, expires_us"
+
+
+def load(connection: sqlite3.Connection, run_id: str) -> Standing | None:
+    """Where the run stands, or None. Raises `RecordFailed` for a row that is none of ours."""
+    found = connection.execute(
+        f"SELECT {_STANDING} FROM runs WHERE run_id = ?",  # noqa: S608 -- our own column names
+        (run_id,),
+    ).fetchone()
+    return None if found is None else Standing(_head(found[:8]), *found[8:])
+
+
+def heads(connection: sqlite3.Connection, tenant: str, limit: int) -> tuple[RunHead, ...]:
+    """The tenant's runs, newest first."""
+    found = connection.execute(
+        f"SELECT {_HEAD} FROM runs WHERE tenant = ? "  # noqa: S608 -- our own column names
+        "ORDER BY created_us DESC, run_id DESC LIMIT ?",
+        (tenant, max(0, min(limit, LISTED_MAX))),
+    )
+    return tuple(_head(row) for row in found)
+
+
+def due(connection: sqlite3.Connection, now_us: int) -> tuple[str, ...]:
+    """Runs that wait for a driver, oldest first."""
+    waking = ", ".join("?" * len(WAKING))
+    called = f"SELECT run_id FROM commands WHERE kind IN ({waking})"  # noqa: S608 -- question marks
+    found = connection.execute(
+        "SELECT run_id FROM runs WHERE ended_us IS NULL AND expires_us <= ? "  # noqa: S608 -- and again
+        f"AND (paused = 0 OR run_id IN ({called})) ORDER BY created_us, run_id LIMIT ?",
+        (now_us, *sorted(WAKING), LISTED_MAX),
+    )
+    return tuple(run_id for (run_id,) in found)
+
+
+def insert(connection: sqlite3.Connection, standing: Standing) -> None:
+    """A new run."""
+    head = standing.head
+    connection.execute(
+        f"INSERT INTO runs ({_STANDING}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 -- our own column names
+        (
+            head.run_id,
+            head.tenant,
+            head.created_us,
+            str(head.state),
+            None if head.outcome is None else str(head.outcome),
+            head.last_seq,
+            head.question,
+            int(head.paused),
+            standing.last_hash,
+            standing.ended_us,
+            standing.holder,
+            standing.epoch,
+            standing.expires_us,
+        ),
+    )
+
+
+def save(connection: sqlite3.Connection, standing: Standing) -> None:
+    """The run as it now stands; what never changes is left alone."""
+    head = standing.head
+    connection.execute(
+        "UPDATE runs SET state = ?, outcome = ?, last_seq = ?, paused = ?, last_hash = ?, "
+        "ended_us = ?, holder = ?, epoch = ?, expires_us = ? WHERE run_id = ?",
+        (
+            str(head.state),
+            None if head.outcome is None else str(head.outcome),
+            head.last_seq,
+            int(head.paused),
+            standing.last_hash,
+            standing.ended_us,
+            standing.holder,
+            standing.epoch,
+            standing.expires_us,
+            head.run_id,
+        ),
+    )
+
+
+def lines(connection: sqlite3.Connection, run_id: str) -> list[Row]:
+    """The run's lines, in order."""
+    return connection.execute(
+        "SELECT run_id, seq, at_us, type, data, prev, hash FROM lines WHERE run_id = ? "
+        "ORDER BY seq",
+        (run_id,),
+    ).fetchall()
+
+
+def insert_lines(connection: sqlite3.Connection, new: Sequence[Row]) -> None:
+    """More lines."""
+    connection.executemany("INSERT INTO lines VALUES (?, ?, ?, ?, ?, ?, ?)", new)
+
+
+def artifact(connection: sqlite3.Connection, run_id: str, digest: str) -> list[bytes]:
+    """What is kept at that address: the same bytes for each kind they were stored as."""
+    found = connection.execute(
+        "SELECT content FROM artifacts WHERE run_id = ? AND digest = ?", (run_id, digest)
+    )
+    return [content for (content,) in found]
+
+
+def artifacts(connection: sqlite3.Connection, run_id: str) -> list[Artifact]:
+    """The run's artifacts, by address and kind."""
+    found = connection.execute(
+        "SELECT digest, kind, content FROM artifacts WHERE run_id = ? ORDER BY digest, kind",
+        (run_id,),
+    )
+    return [Artifact(*row) for row in found]
+
+
+def insert_artifacts(connection: sqlite3.Connection, run_id: str, new: Iterable[Artifact]) -> None:
+    """More artifacts; one that is there already stays."""
+    connection.executemany(
+        "INSERT INTO artifacts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        ((run_id, item.digest, item.kind, item.content) for item in new),
+    )
+
+
+def commands(connection: sqlite3.Connection, run_id: str) -> tuple[Command, ...]:
+    """The run's inbox, oldest first."""
+    found = connection.execute(
+        "SELECT id, kind, sender FROM commands WHERE run_id = ? ORDER BY id", (run_id,)
+    )
+    return tuple(Command(*row) for row in found)
+
+
+def count_commands(connection: sqlite3.Connection, run_id: str) -> int:
+    """How many commands wait for the run."""
+    found = connection.execute("SELECT count(*) FROM commands WHERE run_id = ?", (run_id,))
+    (waiting,) = found.fetchone()
+    return int(waiting)
+
+
+def insert_command(connection: sqlite3.Connection, run_id: str, kind: str, sender: str) -> None:
+    """One more command."""
+    connection.execute(
+        "INSERT INTO commands (run_id, kind, sender) VALUES (?, ?, ?)", (run_id, kind, sender)
+    )
+
+
+def take_commands(connection: sqlite3.Connection, run_id: str, ids: Iterable[int]) -> None:
+    """Commands that lines took in. Raises `RecordFailed` for one that does not wait there."""
+    for id_ in ids:
+        found = connection.execute(
+            "DELETE FROM commands WHERE run_id = ? AND id = ?", (run_id, id_)
+        )
+        if found.rowcount != 1:
+            raise command_missing(run_id, (id_,))
+
+
+def empty_inbox(connection: sqlite3.Connection, run_id: str) -> None:
+    """The run has ended: nobody will take its commands in."""
+    connection.execute("DELETE FROM commands WHERE run_id = ?", (run_id,))
+
+
+def expire(connection: sqlite3.Connection, until_us: int) -> int | None:
+    """Delete payloads of a few runs that ended until then; how many, or None when no run is left.
+
+    A run is looked at once: after its end nothing can be added to it.
+    """
+    found = connection.execute(
+        "SELECT run_id FROM runs WHERE payloads_expired = 0 AND ended_us <= ? "
+        "ORDER BY ended_us LIMIT ?",
+        (until_us, EXPIRED_RUNS_PER_STEP),
+    ).fetchall()
+    kept = ", ".join("?" * len(KEPT_KINDS))
+    deleted = 0
+    for (run_id,) in found:
+        gone = connection.execute(
+            f"DELETE FROM artifacts WHERE run_id = ? AND kind NOT IN ({kept})",  # noqa: S608 -- question marks alone
+            (run_id, *sorted(KEPT_KINDS)),
+        )
+        deleted += gone.rowcount
+        connection.execute("UPDATE runs SET payloads_expired = 1 WHERE run_id = ?", (run_id,))
+    return deleted if found else None
+
+
+def give_back_pages(connection: sqlite3.Connection) -> bool:
+    """Cut some free pages off the file; whether there are more."""
+    connection.execute(f"PRAGMA incremental_vacuum({PAGES_PER_STEP})").fetchall()
+    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+    return bool(free)
+
+
+def shorten_log(connection: sqlite3.Connection) -> None:
+    """Move the log into the file and empty it; where a reader is in the way, later."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _head(row: Sequence[Any]) -> RunHead:
+    run_id, tenant, created_us, state, outcome, last_seq, question, paused = row
+    try:
+        return RunHead(
+            run_id=run_id,
+            tenant=tenant,
+            created_us=created_us,
+            state=RunState(state),
+            outcome=None if outcome is None else ReleaseOutcome(outcome),
+            last_seq=last_seq,
+            question=question,
+            paused=bool(paused),
+        )
+    except ValueError as error:
+        raise RecordFailed(
+            f"the store's row of run {run_id} is not what was written: {error}",
+            code="STORE_DAMAGED",
+            hint="the journal is still there: affidavit timeline shows it",
+        ) from error

@@ -1,0 +1,196 @@
+"""SQL over spans: where time is lost between services, inside them, and where work breaks off.
+
+The shape of these queries, the phases and the two views are explained in `telemetry_sql`.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from affidavit.adapters.duckdb_runner import Query
+from affidavit.adapters.telemetry_sql import (
+    SERVICES_MAX,
+    TEXT_CHARS_MAX,
+    Bounds,
+    bands,
+    phased,
+    views,
+)
+
+FLOOR_US: Final = 2_000
+"""Two milliseconds: what a scheduler or a garbage collector adds to any call."""
+
+HOT_RATIO: Final = 2.0
+"""An edge is hot when its time outside the callee has doubled."""
+
+CALLS_MIN: Final = 3
+"""Calls on either side before an edge is compared."""
+
+SPANS_MIN: Final = 5
+"""Spans on either side before an operation is compared."""
+
+SHRINK: Final = 3
+"""A difference seen in n spans counts n / (n + 3): few spans prove little."""
+
+SPAN_COLUMNS: Final = (
+    "trace_id, span_id, parent_span_id, service_name AS service, name, at_us, duration_us"
+)
+
+EDGE_EXCESS: Final = """
+WITH {phased}, calls AS (
+    SELECT p.service AS source, s.service AS target, left(s.name, {chars}) AS operation, s.phase,
+           greatest(0, p.duration_us - s.duration_us) AS between_us
+    FROM spans AS s
+    JOIN spans AS p ON p.trace_id = s.trace_id AND p.span_id = s.parent_span_id
+    WHERE p.service <> s.service
+), operations AS (
+    SELECT source, target, operation, {bands} FROM calls GROUP BY source, target, operation
+), compared AS (
+    {views}
+), rated AS (
+    SELECT *, least(n1, n0) AS n, least(n1, n0) / (least(n1, n0) + {shrink}) *
+        (ln((mid1 + {floor}) / (mid0 + {floor})) + ln((high1 + {floor}) / (high0 + {floor}))) / 2
+        AS excess
+    FROM compared WHERE n1 >= {calls} AND n0 >= {calls}
+), pairs AS (
+    SELECT view, source, target, sum(n * excess) / sum(n) AS excess,
+           arg_max(operation, (excess, operation)) AS operation,
+           arg_max(mid0, (excess, operation)) AS before_us,
+           arg_max(mid1, (excess, operation)) AS after_us
+    FROM rated GROUP BY view, source, target
+), ends AS (
+    SELECT source AS service, * FROM pairs UNION ALL SELECT target AS service, * FROM pairs
+), services AS (
+    SELECT view, service, count(*) AS edges, count(*) FILTER (WHERE excess > ln({hot})) AS hot,
+           avg(excess) FILTER (WHERE excess > ln({hot})) AS heat,
+           max(struct_pack(excess, source, target, operation, before_us, after_us)) AS worst
+    FROM ends GROUP BY view, service
+)
+SELECT service, sum(heat * hot / edges * ln(1 + hot)) / 2 AS strength, max(edges) AS edges,
+       max(hot) AS hot, max(worst).source AS source, max(worst).target AS target,
+       max(worst).operation AS operation, max(worst).before_us AS before_us,
+       max(worst).after_us AS after_us
+FROM services WHERE hot > 0
+GROUP BY service ORDER BY strength DESC, service LIMIT {rows}"""
+
+
+def edge_excess(traces: str, bounds: Bounds) -> Query:
+    """Services whose calls, in or out, spend more time between caller and callee.
+
+    The time of a call between two services is the caller's span less the callee's: network,
+    queueing, and connection set-up. excess is the logarithm of its ratio to the baseline, the mean
+    of median and 75th percentile; an edge is hot above ln 2. strength = mean excess of the hot
+    edges x their share of the service's edges x ln(1 + hot edges): who is at fault is hot on all
+    its edges, a victim on one. Columns: service, strength, edges, hot, and of the hottest edge
+    source, target, operation, before_us, after_us (medians).
+    """
+    figures = {
+        "n": "count(*)",
+        "mid": "quantile_cont(between_us, 0.5)",
+        "high": "quantile_cont(between_us, 0.75)",
+    }
+    sql = EDGE_EXCESS.format(
+        phased=phased(traces, "spans", SPAN_COLUMNS),
+        bands=bands(figures),
+        views=views("operations", "source, target, operation", tuple(figures)),
+        chars=TEXT_CHARS_MAX,
+        floor=FLOOR_US,
+        hot=HOT_RATIO,
+        calls=CALLS_MIN,
+        shrink=SHRINK,
+        rows=SERVICES_MAX,
+    )
+    return Query(sql, bounds.given(), rows_max=SERVICES_MAX)
+
+
+SELF_TIME: Final = """
+WITH {phased}, nested AS (
+    SELECT k.trace_id, k.parent_span_id AS span_id, sum(k.duration_us) AS nested_us,
+           bool_or(k.service <> p.service) AS leaves
+    FROM spans AS k
+    JOIN spans AS p ON p.trace_id = k.trace_id AND p.span_id = k.parent_span_id
+    GROUP BY ALL
+), own AS (
+    SELECT service, left(name, {chars}) AS operation, phase,
+           greatest(0, duration_us - coalesce(nested_us, 0)) AS own_us
+    FROM spans LEFT JOIN nested USING (trace_id, span_id)
+    -- a span that calls another service directly waits: its time is the edge's, not its own
+    WHERE NOT coalesce(leaves, false)
+), operations AS (
+    SELECT service, operation, {bands} FROM own GROUP BY service, operation
+), compared AS (
+    {views}
+), rated AS (
+    SELECT *, ln((high1 + {floor}) / (high0 + {floor})) * least(n1, n0)
+        / (least(n1, n0) + {shrink}) AS excess
+    FROM compared WHERE n1 >= {spans} AND n0 >= {spans}
+), services AS (
+    SELECT view, service, max(struct_pack(excess, operation, high0, high1)) AS worst
+    FROM rated WHERE excess > 0 GROUP BY view, service
+)
+SELECT service, sum(worst.excess) / 2 AS strength, max(worst).operation AS operation,
+       max(worst).high0 AS before_us, max(worst).high1 AS after_us
+FROM services GROUP BY service ORDER BY strength DESC, service LIMIT {rows}"""
+
+
+def self_time(traces: str, bounds: Bounds) -> Query:
+    """Services that work longer themselves.
+
+    Self time is a span's duration less that of its children. strength is the logarithm of the
+    ratio of its 75th percentiles, for the service's worst operation. Columns: service, strength,
+    operation, before_us, after_us.
+    """
+    figures = {"n": "count(*)", "high": "quantile_cont(own_us, 0.75)"}
+    sql = SELF_TIME.format(
+        phased=phased(traces, "spans", SPAN_COLUMNS),
+        bands=bands(figures),
+        views=views("operations", "service, operation", tuple(figures)),
+        chars=TEXT_CHARS_MAX,
+        floor=FLOOR_US,
+        spans=SPANS_MIN,
+        shrink=SHRINK,
+        rows=SERVICES_MAX,
+    )
+    return Query(sql, bounds.given(), rows_max=SERVICES_MAX)
+
+
+ERROR_ORIGINS: Final = """
+WITH {phased}, carried AS (
+    SELECT DISTINCT trace_id, parent_span_id AS span_id FROM spans WHERE failed
+), operations AS (
+    SELECT service, left(name, {chars}) AS operation, {bands}
+    FROM (SELECT spans.*, failed AND carried.span_id IS NULL AS began
+          FROM spans LEFT JOIN carried USING (trace_id, span_id))
+    GROUP BY service, operation
+), compared AS (
+    {views}
+), rated AS (
+    SELECT *, (began1 + 0.5) / (n1 + 1) - (began0 + 0.5) / (n0 + 1) AS risen
+    FROM compared WHERE n1 > 0 AND began1 >= 2
+), services AS (
+    SELECT view, service,
+           max(struct_pack(risen, operation, n0, n1, began0, began1, failed1)) AS worst
+    FROM rated WHERE risen > 0 GROUP BY view, service
+)
+SELECT service, sum(worst.risen) / 2 AS strength, max(worst).operation AS operation,
+       max(worst).began1 AS began, max(worst).failed1 AS failed, max(worst).n1 AS spans,
+       max(worst).began0 AS baseline_began, max(worst).n0 AS baseline_spans
+FROM services GROUP BY service ORDER BY strength DESC, service LIMIT {rows}"""
+
+
+def error_origins(traces: str, bounds: Bounds) -> Query:
+    """Services in which failed spans begin: a failed span without a failed child.
+
+    strength is the rise of their share of the operation's spans. Columns: service, strength,
+    operation, began, failed, spans, baseline_began, baseline_spans.
+    """
+    figures = {"n": "count(*)", "began": "count_if(began)", "failed": "count_if(failed)"}
+    columns = f"{SPAN_COLUMNS}, status_code = 'ERROR' AS failed"
+    sql = ERROR_ORIGINS.format(
+        phased=phased(traces, "spans", columns),
+        bands=bands(figures),
+        views=views("operations", "service, operation", tuple(figures)),
+        chars=TEXT_CHARS_MAX,
+        rows=SERVICES_MAX,
+    )
+    return Query(sql, bounds.given(), rows_max=SERVICES_MAX)

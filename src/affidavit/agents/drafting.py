@@ -1,0 +1,135 @@
+"""From facts to a draft whose sentences carry their proof in typed form (C4).
+
+Every sentence says what one recorded fact says and names that fact's call: the words come from a
+template, the numbers from the fact. Numbers are rounded to three significant digits, which is what
+a person reads and what the check allows for. Nothing here claims a cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Final
+
+from affidavit.contract.evidence import Change, Edge, Line, Quantity, Window
+from affidavit.contract.record import format_instant
+
+_DIGITS: Final = Context(prec=3)
+
+QUOTE_CHARS_MAX: Final = 160
+"""As much of a log line as a reader needs to recognise it."""
+
+_MOVES: Final[Mapping[str, str]] = {"up": "rose", "down": "fell", "flat": "stayed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence, the call that proves it and its typed statements."""
+
+    text: str
+    tool_call_id: str
+    statements: tuple[Mapping[str, object], ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The sentence in the wire form of a draft."""
+        return {
+            "text": self.text,
+            "tool_call_ids": [self.tool_call_id],
+            "statements": list(self.statements),
+        }
+
+
+def rounded(quantity: Quantity) -> Decimal:
+    """The number to three significant digits, without exponent."""
+    number = _DIGITS.plus(quantity.number)
+    return Decimal(format(number.normalize(), "f"))
+
+
+def _json(number: Decimal) -> int | float:
+    """The number as JSON writes it; three digits survive a float unchanged."""
+    return int(number) if number == number.to_integral_value() else float(number)
+
+
+def _with_unit(quantity: Quantity) -> str:
+    unit = {"1": "", "": "", "%": " %"}.get(quantity.unit, f" {quantity.unit}")
+    return f"{rounded(quantity)}{unit}"
+
+
+def signal_name(change: Change) -> str:
+    """The attribute with its statistic, as a statement names it: `p95 latency`."""
+    return f"{change.statistic} {change.attribute}" if change.statistic else change.attribute
+
+
+def say_move(change: Change) -> str:
+    """The signal and its move, without the place."""
+    return (
+        f"{signal_name(change)} {_MOVES[change.direction]} from"
+        f" {_with_unit(change.before)} to {_with_unit(change.after)}"
+    )
+
+
+def say_change(change: Change, tool_call_id: str) -> Sentence:
+    """What a scan found: a signal against its own baseline."""
+    before, after = rounded(change.before), rounded(change.after)
+    text = f"At {change.subject}, {say_move(change)}."
+    statement = {
+        "kind": "change",
+        "tool_call_id": tool_call_id,
+        "subject": change.subject,
+        "attribute": signal_name(change),
+        "from": _json(before),
+        "to": _json(after),
+        "unit": change.after.unit,
+        "direction": change.direction,
+    }
+    return Sentence(text, tool_call_id, (statement,))
+
+
+def say_line(line: Line, tool_call_id: str) -> Sentence:
+    """Words that a service logged, quoted."""
+    quoted = " ".join(line.text.split())[:QUOTE_CHARS_MAX].strip()
+    text = f'{line.subject} logged "{quoted}".'
+    statement = {
+        "kind": "quote",
+        "tool_call_id": tool_call_id,
+        "subject": line.subject,
+        "text": quoted,
+    }
+    return Sentence(text, tool_call_id, (statement,))
+
+
+def say_edge(edge: Edge, tool_call_id: str) -> Sentence:
+    """A recorded relation."""
+    verb = {"runs_on": "runs on", "reads": "reads"}.get(edge.relation, "calls")
+    statement = {
+        "kind": "edge",
+        "tool_call_id": tool_call_id,
+        "subject": edge.source,
+        "object": edge.target,
+    }
+    return Sentence(f"{edge.source} {verb} {edge.target}.", tool_call_id, (statement,))
+
+
+def say_absence(service: str, window: Window, what: str, tool_call_id: str) -> Sentence:
+    """A scoped absence: this query, this service, this window, and nothing beyond (G9)."""
+    start, end = format_instant(window.start), format_instant(window.end)
+    text = f"No {what} of {service} was found from {start} to {end}."
+    statement = {
+        "kind": "absence",
+        "tool_call_id": tool_call_id,
+        "subject": service,
+        "window": {"start": start, "end": end},
+    }
+    return Sentence(text, tool_call_id, (statement,))
+
+
+def analysis(id_: str, kind: str, sentences: Iterable[Sentence]) -> dict[str, object]:
+    """One analysis in the wire form."""
+    kept = tuple(sentences)
+    return {
+        "id": id_,
+        "kind": kind,
+        "sentences": [sentence.as_json() for sentence in kept],
+        "tool_call_ids": list(dict.fromkeys(sentence.tool_call_id for sentence in kept)),
+    }

@@ -1,0 +1,33 @@
+"""Tools over recorded telemetry: what an agent may ask about an incident.
+
+Each tool's raw response is the canonical JSON of rows as the query returned them, with the rule by
+which they were computed; `project` makes the bounded envelope of those bytes alone.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from affidavit.contract.record import Record
+from affidavit.ports.telemetry import SIGNALS, Telemetry
+from affidavit.tools.capture.error_logs import error_logs_tool
+from affidavit.tools.capture.metric_scan import metric_scan_tool
+from affidavit.tools.capture.topology import topology_tool
+from affidavit.tools.catalogue import Catalogue, Tool, UnavailableSource
+
+
+def capture_catalogue(folder: Telemetry) -> Catalogue:
+    """The capture tools over an incident, and which of its sources are not there (C11, R15)."""
+    tools = (topology_tool(folder), metric_scan_tool(folder), error_logs_tool(folder))
+    missing = [
+        UnavailableSource(name, name, f"the incident has no table of {name}")
+        for name in SIGNALS
+        if name not in folder.signals
+    ]
+    if folder.topology is None and "traces" not in folder.signals:
+        missing.append(
+            UnavailableSource(
+                "topology", "topology", "the incident has neither topology nor traces"
+            )
+        )
+    return Catalogue.of((cast("Tool[Record]", tool) for tool in tools), missing)

@@ -1,0 +1,185 @@
+"""`metric_scan`: every series of the window against its own baseline, strongest deviation first.
+
+The rule and its constants stand in each record's notes. Whoever reads the record compares what
+was recorded, and never computes an anomaly or an onset again from series (M5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Final, Literal
+
+from affidavit.contract.evidence import Change, Envelope, Fact, Onset, Scope, Window
+from affidavit.contract.states import Emitter, EvidenceClass
+from affidavit.ports.telemetry import Floor, MetricScan, Plain, Telemetry
+from affidavit.tools.capture.rows import (
+    Origin,
+    Raw,
+    WindowArguments,
+    count,
+    envelope,
+    moment,
+    number,
+    quantity,
+    read_raw,
+    signal_notes,
+    source_notes,
+    text,
+    window_scope,
+    write_raw,
+)
+from affidavit.tools.catalogue import Tool, ToolContext
+
+THRESHOLD: Final = "6"
+"""Scales from the median. With the floors below, a series that is flat to within 5 % has to move
+by 30 % to be called anomalous; normal noise reaches 6 about once in a billion samples."""
+
+NORMAL: Final = "2"
+"""Within two scales a sample is as it always was. An onset lies after the last such sample: what
+grew slowly did not begin where it was first called abnormal."""
+
+SAMPLES_MIN: Final = 5
+"""Fewer say nothing about how a series moves; a median absolute deviation of four is a guess."""
+
+RUN_MIN: Final = 2
+"""One sample may be a scrape that went wrong; two neighbours are a change."""
+
+SERIES_MAX: Final = 30
+"""Rows of one answer; the tail says nothing but that it is quiet."""
+
+FLAT_SCALES: Final = Decimal(1)
+"""Within one scale of its baseline a series has no direction."""
+
+FLOORS: Final = (
+    Floor("%", "", "0.5", "0.01"),
+    Floor("1", "ratio", "0.005", "0.01"),
+    Floor("s", "", "0.002", "0.05"),
+    Floor("ms", "", "2", "0.05"),
+    Floor("us", "", "2000", "0.05"),
+    Floor("m{cpu}", "", "5", "0.05"),
+    Floor("By", "memory", "1000000", "0.02"),
+    Floor("MiBy", "memory", "1", "0.02"),
+    Floor("By", "", "1000", "0.05"),
+    Floor("", "", "0.05", "0.05"),
+)
+"""The smallest scales by unit (UCUM) and word of the metric's name: half a point of a percentage,
+two milliseconds of a duration, five millicores, a megabyte of memory, a kilobyte of traffic; five
+percent of anything, two of memory, which hardly moves by itself."""
+
+ORIGIN: Final = Origin("metrics", "metrics", EvidenceClass.OBSERVATION, Emitter.PLATFORM)
+
+
+class MetricScanArguments(WindowArguments):
+    """Which service, over which window."""
+
+
+def metric_scan_tool(telemetry: Telemetry) -> Tool[MetricScanArguments]:
+    """The tool over an incident's metrics."""
+    signal = telemetry.signals.get("metrics")
+    rule: dict[str, Plain] = {
+        "threshold": THRESHOLD,
+        "normal": NORMAL,
+        "samples_min": SAMPLES_MIN,
+        "run_min": RUN_MIN,
+        **signal_notes(signal),
+    }
+
+    def scope_of(arguments: MetricScanArguments, context: ToolContext) -> Scope:
+        return window_scope(telemetry, "metrics", context, arguments, "metric scan")
+
+    async def fetch(_: MetricScanArguments, scope: Scope) -> bytes:
+        question = MetricScan(
+            service=scope.service,
+            window=scope.window or telemetry.incident.window,
+            baseline=telemetry.incident.baseline,
+            threshold=THRESHOLD,
+            normal=NORMAL,
+            samples_min=SAMPLES_MIN,
+            run_min=RUN_MIN,
+            floors=FLOORS,
+            rows_max=SERIES_MAX,
+        )
+        return write_raw(await telemetry.ask(question), rule)
+
+    return Tool(
+        name="metric_scan",
+        description="Compares every metric of the window with its own baseline: which services "
+        "deviate, by how much, in which direction and since when. Strongest first.",
+        source_type=ORIGIN.source_type,
+        source=ORIGIN.source,
+        evidence_class=ORIGIN.evidence_class,
+        arguments=MetricScanArguments,
+        scope_of=scope_of,
+        fetch=fetch,
+        project=_project,
+    )
+
+
+def _project(raw: bytes, _: MetricScanArguments, scope: Scope, now: datetime) -> Envelope:
+    answer = read_raw(raw)
+    zone = scope.window.zone if scope.window else "UTC"
+    facts: list[Fact] = []
+    begun: set[tuple[str, str]] = set()  # one onset a metric, whatever its statistics
+    for row in answer.rows:
+        facts.append(_change(row, scope.window, zone))
+        metric = (text(row, "service"), text(row, "metric"))
+        if row.get("normal_us") is not None and metric not in begun:
+            begun.add(metric)
+            facts.append(
+                Onset(
+                    subject=metric[0],
+                    attribute=metric[1],
+                    earliest=moment(row, "normal_us"),
+                    latest=moment(row, "abnormal_us"),
+                )
+            )
+    total = count(answer.figures, "series") + count(answer.figures, "onsets")
+    return envelope(ORIGIN, scope, facts, total, _notes(answer), now)
+
+
+def _change(row: Mapping[str, Plain], window: Window | None, zone: str | None) -> Change:
+    unit, score = text(row, "unit"), number(row, "score")
+    return Change(
+        subject=text(row, "service"),
+        attribute=text(row, "metric"),
+        statistic=text(row, "statistic") or None,
+        before=quantity(row, "before", unit),
+        after=quantity(row, "after", unit),
+        direction=_direction(score),
+        score=score,
+        anomalous=row.get("anomalous") is True,
+        baseline=Window(
+            start=moment(row, "baseline_start_us"), end=moment(row, "baseline_end_us"), zone=zone
+        ),
+        window=window,
+    )
+
+
+def _direction(score: Decimal) -> Literal["up", "down", "flat"]:
+    if abs(score) < FLAT_SCALES:
+        return "flat"
+    return "up" if score > 0 else "down"
+
+
+def _notes(answer: Raw) -> Sequence[str]:
+    rule, figures = answer.rule, answer.figures
+    notes = [
+        (
+            "rule: scale = max(1.4826 MAD, tails beyond the median / 1.645, floor of the unit); "
+            f"abnormal at {rule['threshold']} scales from the baseline's median; anomalous with "
+            f"{rule['run_min']} neighbouring abnormal samples; baseline of {rule['samples_min']} "
+            "samples or more; onset: after the last sample within "
+            f"{rule['normal']} scales, not after the first abnormal one"
+        ),
+        (
+            "before: median of the baseline; after: median of the strongest abnormal run, else of "
+            "the window; score: their difference in scales; of several instances the strongest"
+        ),
+        (
+            f"{figures['series']} series compared, {figures['anomalous']} anomalous, "
+            f"{figures['incomparable']} with too few samples"
+        ),
+    ]
+    return (*notes, *source_notes(rule))

@@ -1,0 +1,282 @@
+"""Log lines: time, level, fields, and the lines that continue one (stacks, chains of causes).
+
+An entry is a line with the lines that hang on it; all of them share its time, level and subject.
+`key=value` pairs and JSON lines become a row of cells beside the words. Words that came in with a
+request are marked as such, cell by cell, and the server's own words are kept apart from them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from affidavit.contract.evidence import Cell, Edge, Fact, Line, Row
+from affidavit.contract.states import Emitter
+from affidavit.tools.readers.documents import read_json_line
+from affidavit.tools.readers.fields import read_json_object
+from affidavit.tools.readers.levels import find_level, weight_of
+from affidavit.tools.readers.moments import Stamp, find_stamp
+from affidavit.tools.readers.numbers import to_cell
+from affidavit.tools.readers.reading import Item, Source, Weight
+from affidavit.tools.readers.requests import is_request_field, own_words, request_spans
+from affidavit.tools.readers.words import pieces
+
+LINE_CHARS_MAX: Final = 16_000
+"""Of one line this much is searched for fields; the rest stays quotable."""
+
+PREFIX_CHARS: Final = 300
+"""A time, a level and a logger's name stand within this much of a line's front."""
+
+SAMPLE_LINES: Final = 40
+"""Lines that are looked at to tell whether a text is a log."""
+
+_STAMP_FIELD: Final = re.compile(r"^(?:ts|time|t|timestamp|@timestamp)=\"?")
+_PREFIX: Final = re.compile(
+    r"\[pod/(?P<pod>[^/\]\s]{1,253})/(?P<container>[^\]\s]{1,253})\]\s"
+    r"|(?P<service>[A-Za-z][\w.-]{0,100})\s{0,40}\|\s"
+)
+_SYSLOG: Final = re.compile(
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S{8,24}) (?P<host>[\w.-]{1,253}) "
+    r"(?P<process>[\w./@-]{1,100})(?:\[(?P<pid>\d{1,10})\])?: "
+)
+_FIELD: Final = re.compile(
+    r"(?<![\w.&?%-])([A-Za-z_@][\w.@/-]{0,63})="
+    r"(\"(?:[^\"\\]|\\.){0,2000}\"|'[^']{0,2000}'|[^\s,;()\[\]{}\"']{1,500})"
+)
+_STACK: Final = re.compile(
+    r"\s+at [\w$.<>/]{1,300}|\s*\.\.\. \d{1,6} (?:more|common)|\s*File \"|Traceback \(most recent"
+    r"|Caused by:|\s+Suppressed:|goroutine \d{1,10} \[|\s+\^|\s{2,}\S|\t\S"
+    r"|(?:During handling of|The above exception was)"
+)
+_EXCEPTION: Final = re.compile(
+    r"(?P<cause>Caused by: )?(?:Exception in thread \"[^\"]{1,200}\" )?"
+    r"(?P<type>(?:[A-Za-z_$][\w$]{0,80}\.){0,12}[A-Z]\w{0,80}"
+    r"(?:Error|Exception|Failure|Fault|Timeout|Refused|Interrupt|Warning))(?:: (?P<message>.{1,4000}))?"
+)
+_ACCESS: Final = re.compile(
+    r"(?P<client>\S{1,100}) (?P<ident>\S{1,100}) (?P<user>\S{1,100}) "
+    r"\[(?P<time>[^\]]{1,40})\] \"(?P<request>[^\"\\]{0,4000}(?:\\.[^\"\\]{0,4000}){0,40})\" "
+    r"(?P<status>\d{3}|-) (?P<bytes>\d{1,18}|-)"
+    r"(?: \"(?P<referer>[^\"]{0,2000})\" \"(?P<agent>[^\"]{0,2000})\")?(?P<rest>.{0,4000})"
+)
+_NGINX: Final = re.compile(
+    r", (client|server|request|upstream|host|referrer|subrequest): (\"[^\"]{0,4000}\"|[^,\s]{1,400})"
+)
+_FROM_CALLER: Final = frozenset({"client", "request", "host", "referrer", "subrequest"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What the lines of one entry share."""
+
+    subject: str | None
+    level: str | None = None
+    at: datetime | None = None
+
+    def line(self, text: str, emitter: Emitter | None = None) -> Iterator[Line]:
+        """A text of this entry, word for word."""
+        for piece in pieces(text.rstrip()):
+            yield Line(
+                text=piece, subject=self.subject, level=self.level, at=self.at, emitter=emitter
+            )
+
+    def row(self, cells: Sequence[Cell]) -> Iterator[Row]:
+        """Cells of this entry, if there are any."""
+        if cells:
+            yield Row(subject=self.subject, cells=tuple(cells), at=self.at)
+
+
+def is_log(lines: Sequence[str]) -> bool:
+    """Whether most of the first lines begin with a time or a level, or are JSON objects."""
+    sample = [line for line in lines if line.strip()][:SAMPLE_LINES]
+    begun = sum(_begins_entry(line) for line in sample)
+    continued = sum(_continues(line) for line in sample)
+    return begun > 0 and (begun + continued) * 2 >= len(sample)
+
+
+def read_entries(source: Source, lines: Iterable[str]) -> tuple[Item, ...]:
+    """Every entry of a log, in order; a line that continues one is part of it."""
+    items: list[Item] = []
+    pending: list[Fact] = []
+    entry = _Entry(source.subject)
+    weight = Weight.ORDINARY
+    for line in lines:
+        if not line.strip():
+            continue
+        if pending and _continues(line):
+            pending.extend(_continuation(entry, line))
+            continue
+        if pending:
+            items.append(Item(tuple(pending), weight))
+        entry, facts = read_line(source, line)
+        weight = _weight(entry, facts)
+        pending = list(facts)
+    if pending:
+        items.append(Item(tuple(pending), weight))
+    return tuple(items)
+
+
+def read_line(source: Source, line: str) -> tuple[_Entry, tuple[Fact, ...]]:
+    """One line that begins an entry: what its entry shares, and its facts."""
+    document = read_json_object(line)
+    if document is not None:
+        return _json_entry(source, line)
+    front = line[:LINE_CHARS_MAX]
+    access = _ACCESS.match(front)
+    if access:
+        return _access_entry(source, line, access)
+    prefix = _PREFIX.match(line[:PREFIX_CHARS])
+    rest = line[prefix.end() :] if prefix else line
+    stamp = _stamp_of(rest)
+    subject = (prefix["pod"] or prefix["service"]) if prefix and (stamp or prefix["pod"]) else None
+    entry = _Entry(
+        subject or source.subject, find_level(rest), stamp.instant(source.window) if stamp else None
+    )
+    cells = [*_prefix_cells(prefix), *_syslog_cells(line), *_nginx_cells(front), *_fields(front)]
+    facts: list[Fact] = [*_words(entry, line, None), *entry.row(cells)]
+    facts.extend(_exception(entry, rest[stamp.end :].strip() if stamp else rest))
+    facts.extend(_upstream(source, cells))
+    return entry, tuple(facts)
+
+
+def _begins_entry(line: str) -> bool:
+    prefix = _PREFIX.match(line[:PREFIX_CHARS])
+    if prefix and _stamp_of(line[prefix.end() :]) is not None:
+        return True
+    if _stamp_of(line) is not None or find_level(line) is not None:
+        return True
+    return read_json_object(line) is not None or bool(_ACCESS.match(line[:LINE_CHARS_MAX]))
+
+
+def _continues(line: str) -> bool:
+    """Whether a line hangs on the entry before it."""
+    if _STACK.match(line):
+        return find_stamp(line.strip()) is None
+    return bool(_EXCEPTION.fullmatch(line.strip()[:LINE_CHARS_MAX])) and find_stamp(line) is None
+
+
+def _stamp_of(line: str) -> Stamp | None:
+    """The time that a line begins with, also as `ts=…` or `time="…"` (logfmt)."""
+    return find_stamp(_STAMP_FIELD.sub("", line[:PREFIX_CHARS], count=1))
+
+
+def _weight(entry: _Entry, facts: Iterable[Fact]) -> Weight:
+    for fact in facts:
+        for cell in fact.cells if isinstance(fact, Row) else ():
+            if cell.name == "exception" or (
+                cell.name == "status" and cell.quantity is not None and cell.quantity.number >= 500
+            ):
+                return Weight.ALARMING
+    return weight_of(entry.level)
+
+
+# --- Kinds of lines ---------------------------------------------------------------------------
+
+
+def _json_entry(source: Source, line: str) -> tuple[_Entry, tuple[Fact, ...]]:
+    document = read_json_object(line) or {}
+    facts = read_json_line(source, document)
+    rows = [fact for fact in facts if isinstance(fact, Row)]
+    said = next((fact for fact in facts if isinstance(fact, Line)), None)
+    level = said.level if said else None
+    subject = rows[0].subject if rows else source.subject
+    entry = _Entry(subject, level, rows[0].at if rows else None)
+    asked = any(cell.emitter is Emitter.REQUEST for row in rows for cell in row.cells)
+    asked = asked or bool(request_spans(line[:LINE_CHARS_MAX]))
+    return entry, (*entry.line(line, Emitter.REQUEST if asked else None), *facts)
+
+
+def _access_entry(
+    source: Source, line: str, found: re.Match[str]
+) -> tuple[_Entry, tuple[Fact, ...]]:
+    stamp = find_stamp(found["time"])
+    entry = _Entry(source.subject, None, stamp.instant(source.window) if stamp else None)
+    method, _, rest = found["request"].partition(" ")
+    target, _, protocol = rest.rpartition(" ")
+    asked = Emitter.REQUEST
+    cells = [
+        Cell(name="client", text=found["client"], emitter=asked),
+        Cell(name="method", text=method, emitter=asked),
+        Cell(name="path", text=target or rest, emitter=asked),
+        Cell(name="protocol", text=protocol, emitter=asked),
+        to_cell("status", found["status"]),
+        to_cell("bytes", found["bytes"]),
+    ]
+    cells.extend(
+        Cell(name=name, text=found[name], emitter=asked)
+        for name in ("referer", "agent")
+        if found[name] and found[name] != "-"
+    )
+    cells.extend(_fields(found["rest"] or ""))
+    return entry, (*entry.line(line, asked), *entry.row(cells))
+
+
+def _prefix_cells(found: re.Match[str] | None) -> Iterator[Cell]:
+    if found and found["pod"]:
+        yield Cell(name="pod", text=found["pod"])
+        yield Cell(name="container", text=found["container"])
+
+
+def _syslog_cells(line: str) -> Iterator[Cell]:
+    found = _SYSLOG.match(line[:PREFIX_CHARS])
+    if found:
+        yield Cell(name="host", text=found["host"])
+        yield Cell(name="process", text=found["process"])
+
+
+def _nginx_cells(line: str) -> Iterator[Cell]:
+    """The tail of an nginx error line; what the client chose is marked."""
+    for found in _NGINX.finditer(line):
+        emitter = Emitter.REQUEST if found[1] in _FROM_CALLER else None
+        yield Cell(name=found[1], text=found[2].strip('"'), emitter=emitter)
+
+
+def _upstream(source: Source, cells: Iterable[Cell]) -> Iterator[Edge]:
+    """Proxy calls upstream, as the proxy recorded it."""
+    for cell in cells:
+        if cell.name == "upstream" and cell.text and source.subject:
+            host = re.sub(r"^\w{2,10}://", "", cell.text).split("/", 1)[0]
+            if host:
+                yield Edge(source=source.subject, target=host)
+
+
+# --- Words and fields -------------------------------------------------------------------------
+
+
+def _words(entry: _Entry, text: str, emitter: Emitter | None) -> Iterator[Line]:
+    """A line word for word, and the parts of it that no caller wrote, if it holds a request."""
+    spans = request_spans(text[:LINE_CHARS_MAX])
+    yield from entry.line(text, Emitter.REQUEST if spans else emitter)
+    for part in own_words(text[:LINE_CHARS_MAX], spans) if spans else ():
+        yield from entry.line(part, emitter)
+
+
+def _fields(line: str) -> Iterator[Cell]:
+    for found in _FIELD.finditer(line):
+        name, text = found[1], found[2]
+        if text[0] in "\"'":
+            text = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
+        text = text.rstrip(".:") if "://" not in text else text
+        emitter = Emitter.REQUEST if is_request_field(name) else None
+        yield to_cell(name, text, emitter) if text else Cell(name=name)
+
+
+def _exception(entry: _Entry, text: str) -> Iterator[Row]:
+    """The exception that a whole line names: its type, its message, and whether it is a cause."""
+    found = _EXCEPTION.fullmatch(text.strip()[:LINE_CHARS_MAX])
+    if found:
+        cells = [Cell(name="exception", text=found["type"])]
+        if found["message"]:
+            cells.extend(Cell(name="message", text=piece) for piece in pieces(found["message"]))
+        if found["cause"]:
+            cells.append(Cell(name="role", text="cause"))
+        yield from entry.row(cells)
+
+
+def _continuation(entry: _Entry, line: str) -> Iterator[Fact]:
+    yield from _words(entry, line, None)
+    yield from _exception(entry, line)
+    yield from entry.row(tuple(_fields(line[:LINE_CHARS_MAX])))

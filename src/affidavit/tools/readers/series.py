@@ -1,0 +1,293 @@
+"""Samples over time: Prometheus (HTTP API v1), Loki streams, CloudWatch, and lists of times beside
+lists of values. Each sample is a Value with its time; each series' labels are one Row.
+
+A unit is taken from the source where it prints one, else from the metric's name by Prometheus'
+naming rules (`_seconds`, `_bytes`, `_ratio`), and only where the query keeps that unit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Final, TypeGuard
+
+from affidavit.contract.evidence import Cell, Fact, Line, Quantity, Row, Value
+from affidavit.tools.readers.fields import is_list, is_records, to_instant
+from affidavit.tools.readers.levels import find_level, weight_of
+from affidavit.tools.readers.numbers import to_cell, to_decimal, to_number
+from affidavit.tools.readers.reading import Item, Reading, Source
+from affidavit.tools.readers.words import clean, pieces
+
+LABEL_ORDER: Final = (
+    "pod service service_name app job_name deployment statefulset container instance host node "
+    "pool queue topic DBInstanceIdentifier LoadBalancer FunctionName InstanceId database db "
+    "route path endpoint device namespace job"
+).split()
+"""Labels that name an entity, the narrowest first."""
+
+_UNITS: Final = (
+    ("_seconds", "s"), ("_secs", "s"), ("_milliseconds", "ms"), ("_ms", "ms"), ("_microseconds", "us"),
+    ("_bytes", "By"), ("_ratio", "1"), ("_percent", "%"), ("_pct", "%"), ("_celsius", "Cel"),
+)  # fmt: skip
+_SUFFIXES: Final = re.compile(r"_(?:total|sum|count|bucket|avg|max|min|p\d{2})$")
+_METRIC: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{2,200}(?=[{\[]|\s*$|\s*\))")
+_RATIO: Final = re.compile(r"([a-zA-Z_:]\w{2,200})_sum\b.{0,2000}/.{0,2000}\b\1_count\b", re.DOTALL)
+_STATISTIC: Final = re.compile(
+    r"^\s*(avg|mean|max|min|sum|count|median|stddev|rate|irate|increase|delta|topk|quantile"
+    r"|histogram_quantile|(?:avg|max|min|sum|count|quantile)_over_time)\b[^(]{0,200}\(\s*(0?\.\d+)?"
+)
+_CLOUDWATCH_UNITS: Final = {
+    "Percent": "%", "Seconds": "s", "Milliseconds": "ms", "Microseconds": "us", "Bytes": "By",
+    "Kilobytes": "kBy", "Megabytes": "MBy", "Gigabytes": "GBy", "Count": "", "None": "",
+    "Count/Second": "1/s", "Bytes/Second": "By/s",
+}  # fmt: skip
+STATISTICS: Final = (
+    "Average Maximum Minimum Sum SampleCount p50 p90 p95 p99 p99.9 avg max min sum count"
+).split()
+_TIME_KEYS: Final = ("timestamps", "times", "Timestamps", "time", "timestamp")
+_VALUE_KEYS: Final = ("values", "Values", "value", "points")
+
+
+def read_series(source: Source, document: object) -> Reading | None:
+    """A document of samples, or None. An empty answer is nobody's shape here (see `answers`)."""
+    if not isinstance(document, Mapping):
+        return None
+    data = document.get("data") if isinstance(document.get("data"), Mapping) else document
+    result = data.get("result")
+    kind = data.get("resultType")
+    if kind == "streams" or _all_have(result, "stream"):
+        return _streams(source, result)
+    if kind in ("matrix", "vector", "scalar") or _all_have(result, "metric"):
+        return _prometheus(source, result, kind)
+    for key in ("metric_data_results", "MetricDataResults"):
+        if isinstance(document.get(key), Sequence):
+            return _parallel(source, document, key)
+    if _all_have(document.get("Datapoints"), "Timestamp"):
+        return _datapoints(source, document)
+    return None
+
+
+def parallel_samples(source: Source, node: Mapping[str, object], name: str) -> tuple[Value, ...]:
+    """The samples of an object with a list of times beside a list of values, else none."""
+    times = next((node[key] for key in _TIME_KEYS if is_list(node.get(key))), None)
+    values = next((node[key] for key in _VALUE_KEYS if is_list(node.get(key))), None)
+    if times is None or values is None or len(times) != len(values):
+        return ()
+    attribute = _text(node, "metric_name", "Label", "label", "metric", "name", "Id", "id") or name
+    statistic = _text(node, "stat", "statistic", "Stat")
+    subject = _dimensions(node) or source.subject or attribute
+    unit = _unit_text(_text(node, "unit", "Unit"))
+    return tuple(
+        Value(
+            subject=subject,
+            attribute=attribute,
+            statistic=statistic,
+            quantity=Quantity(number=number, unit=unit),
+            at=to_instant(when),
+        )
+        for when, raw in zip(times, values, strict=True)
+        if (number := _number(raw)) is not None
+    )
+
+
+def unit_of(metric: str) -> str:
+    """The unit that a metric's name gives, or "" (Prometheus' naming practice)."""
+    if metric.endswith(("_count", "_bucket")):
+        return ""
+    bare = _SUFFIXES.sub("", metric)
+    return next((unit for suffix, unit in _UNITS if bare.endswith(suffix)), "")
+
+
+def _all_have(value: object, key: str) -> TypeGuard[Sequence[Mapping[str, object]]]:
+    return is_records(value) and all(key in entry for entry in value)
+
+
+def _number(raw: object) -> Decimal | None:
+    return to_decimal(raw) if isinstance(raw, str) else to_number(raw)
+
+
+def _text(node: Mapping[str, object], *names: str) -> str | None:
+    for name in names:
+        value = node.get(name)
+        if isinstance(value, str) and value.strip():
+            return clean(value.strip())[:400]
+    return None
+
+
+# --- Prometheus -------------------------------------------------------------------------------
+
+
+def _prometheus(source: Source, result: object, kind: object) -> Reading | None:
+    if kind == "scalar" and is_list(result) and len(result) == 2:
+        result = [{"metric": {}, "value": result}]
+    if not _all_have(result, "metric"):
+        return None
+    query = source.argument("query", "expr", "promql", "expression") or ""
+    subjects = _subjects([_labels(entry["metric"]) for entry in result], source, query)
+    items: list[Item] = []
+    context: list[Fact] = []
+    for entry, subject in zip(result, subjects, strict=True):
+        labels = _labels(entry["metric"])
+        attribute, statistic, unit = _meaning(labels.get("__name__"), query)
+        if labels:
+            cells = tuple(to_cell(name, text) for name, text in labels.items())
+            context.append(Row(subject=subject, cells=cells))
+        samples = entry.get("values") or ([entry["value"]] if entry.get("value") else ())
+        for sample in samples if is_list(samples) else ():
+            value = _sample(sample, subject, attribute, statistic, unit)
+            if value is not None:
+                items.append(Item((value,)))
+    return Reading("series", tuple(items), tuple(context)) if items else None
+
+
+def _sample(
+    sample: object, subject: str, attribute: str, statistic: str | None, unit: str
+) -> Value | None:
+    if not is_list(sample) or len(sample) != 2:
+        return None
+    number = _number(sample[1])
+    if number is None:
+        return Value(
+            subject=subject, attribute=attribute, statistic=statistic,
+            text=str(sample[1])[:64], at=to_instant(sample[0]),
+        )  # fmt: skip
+    return Value(
+        subject=subject,
+        attribute=attribute,
+        statistic=statistic,
+        quantity=Quantity(number=number, unit=unit),
+        at=to_instant(sample[0]),
+    )
+
+
+def _labels(raw: object) -> dict[str, str]:
+    if not isinstance(raw, Mapping):
+        return {}
+    return {clean(str(key))[:200]: clean(str(value))[:1_000] for key, value in raw.items()}
+
+
+def _subjects(labels: list[dict[str, str]], source: Source, query: str) -> list[str]:
+    """One subject a series: the label that names it, with more labels where two would be equal."""
+    bare = [{k: v for k, v in one.items() if k != "__name__"} for one in labels]
+    keys = list(dict.fromkeys(key for one in bare for key in one))
+    ordered = [key for key in LABEL_ORDER if key in keys] + [
+        k for k in keys if k not in LABEL_ORDER
+    ]
+    for size in range(1, len(ordered) + 1):
+        named = ["/".join(one[key] for key in ordered[:size] if key in one) for one in bare]
+        if len(set(named)) == len(named) and all(named):
+            return named
+    fallback = source.subject or query or "result"
+    named = ["/".join(one[key] for key in ordered if key in one) for one in bare]
+    return [name or fallback for name in named]
+
+
+def _meaning(metric: str | None, query: str) -> tuple[str, str | None, str]:
+    """What the samples are: attribute, statistic, unit, from the metric's name and the query."""
+    found = _STATISTIC.match(query)
+    statistic = found[1] if found else None
+    if found and found[1] in ("quantile", "histogram_quantile") and found[2]:
+        statistic = f"p{(to_decimal(found[2]) or Decimal(0)) * 100:g}"
+    ratio = _RATIO.search(query)
+    if ratio:
+        return query, "mean", unit_of(ratio[1])
+    names = _METRIC.findall(query)
+    if re.search(r"[\])}]\s*[-+*/%]|\b(?:rate|irate)\s*\(", query):
+        return metric or query or "value", statistic, ""
+    return metric or query or "value", statistic, unit_of(metric or (names[0] if names else ""))
+
+
+# --- Loki -------------------------------------------------------------------------------------
+
+
+def _streams(source: Source, result: object) -> Reading | None:
+    if not _all_have(result, "stream"):
+        return None
+    items: list[Item] = []
+    context: list[Fact] = []
+    for stream in result:
+        labels = _labels(stream["stream"])
+        subject = next((labels[key] for key in LABEL_ORDER if key in labels), source.subject)
+        context.append(
+            Row(
+                subject=subject,
+                cells=tuple(Cell(name=key, text=text) for key, text in labels.items()),
+            )
+        )
+        for entry in stream.get("values") or ():
+            if is_list(entry) and len(entry) >= 2:
+                items.append(_entry(entry, subject, labels))
+    return Reading("streams", tuple(items), tuple(context)) if items else None
+
+
+def _entry(entry: Sequence[object], subject: str | None, labels: Mapping[str, str]) -> Item:
+    text = clean(str(entry[1]))
+    level = find_level(text)
+    lines = tuple(
+        Line(text=piece, subject=subject, level=level, at=to_instant(entry[0]))
+        for line in text.split("\n")
+        if line.strip()
+        for piece in pieces(line.rstrip())
+    )
+    return Item(lines, weight_of(level))
+
+
+# --- CloudWatch and its like ------------------------------------------------------------------
+
+
+def _parallel(source: Source, document: Mapping[str, object], key: str) -> Reading | None:
+    entries = document[key]
+    items = [
+        Item((value,))
+        for entry in (entries if is_list(entries) else ())
+        if isinstance(entry, Mapping)
+        for value in parallel_samples(source, entry, "value")
+    ]
+    return Reading("series", tuple(items)) if items else None
+
+
+def _datapoints(source: Source, document: Mapping[str, object]) -> Reading | None:
+    label = (
+        _text(document, "Label", "MetricName")
+        or source.argument("metric", "metric_name")
+        or "value"
+    )
+    subject = _dimensions(document) or _dimensions(source.arguments) or source.subject or label
+    items: list[Item] = []
+    for point in document["Datapoints"]:  # type: ignore[attr-defined]  # _all_have has looked
+        unit = _unit_text(_text(point, "Unit"))
+        values = tuple(
+            Value(
+                subject=subject,
+                attribute=label,
+                statistic=str(name),
+                quantity=Quantity(number=number, unit=unit),
+                at=to_instant(point["Timestamp"]),
+            )
+            for name, raw in point.items()
+            if name not in ("Timestamp", "Unit") and (number := _number(raw)) is not None
+        )
+        if values:
+            items.append(Item(values))
+    return Reading("series", tuple(items)) if items else None
+
+
+def _dimensions(node: Mapping[str, object]) -> str | None:
+    """The values of an object's dimensions, joined, or None."""
+    raw = node.get("dimensions", node.get("Dimensions"))
+    if isinstance(raw, Mapping):
+        values = [str(value) for value in raw.values()]
+    elif is_list(raw):
+        values = [
+            str(entry.get("Value", entry.get("value", "")))
+            for entry in raw
+            if isinstance(entry, Mapping)
+        ]
+    else:
+        return None
+    return clean("/".join(value for value in values if value))[:400] or None
+
+
+def _unit_text(unit: str | None) -> str:
+    return "" if unit is None else _CLOUDWATCH_UNITS.get(unit, unit)

@@ -1,0 +1,298 @@
+"""Tables in text: psql and MySQL output, markdown, CSV, tabs, and columns aligned by spaces.
+
+Each row is a Row named by its key column; its line stays quotable beside it. A table in long form
+(time, entity, metric, value) gives Values as well.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from affidavit.contract.evidence import Cell, Fact, Line, Row, Value
+from affidavit.contract.states import Emitter
+from affidavit.tools.readers.fields import bare_name
+from affidavit.tools.readers.levels import level_of, weight_of
+from affidavit.tools.readers.moments import read_instant
+from affidavit.tools.readers.numbers import to_cell
+from affidavit.tools.readers.reading import Item, Source, Weight
+from affidavit.tools.readers.words import pieces
+
+COLUMNS_MAX: Final = 100
+"""Columns of one table; more is a matrix, not a listing."""
+
+KEY_COLUMNS: Final = (
+    "name pod object service host node instance deployment job release pid id rev revision "
+    "blocked_pid container queue topic database user username filesystem"
+).split()
+"""Columns that name their row, the best first; without one, the first text names it."""
+
+TIME_COLUMNS: Final = frozenset(
+    "timestamp time ts at date datetime started_at updated created_at start xact_start "
+    "first_seen startedat last_seen".split()
+)
+_METRIC_COLUMNS: Final = frozenset("metric metric_name name signal".split())
+_NULLS: Final = frozenset({"", "<none>", "<unset>", "<nil>", "NULL", "null", "n/a", "-", "—"})
+_WORKLOAD_COLUMNS: Final = frozenset(
+    "query statement sql blocked_query blocking_query command notes".split()
+)
+_GAP: Final = re.compile(r"[ ]{2,}|\t")
+_PAIR_HEADS: Final = frozenset({"Type", "Name", "Key", "Resource"})
+_RULE: Final = re.compile(r"[-+=|: ─┼│]{3,}")
+_FOOTER: Final = re.compile(r"\((\d{1,9}) rows?\)")
+_HEADER_CELL: Final = re.compile(r"[A-Z%#(][A-Z0-9 _%()/.:#+-]{0,60}")
+_CSV_NAME: Final = re.compile(r"[A-Za-z_@][\w.@ -]{0,60}")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A table found in a text: its items, and how many lines it took."""
+
+    items: tuple[Item, ...]
+    lines: int
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """A table's header: names, where each begins, and how a line is split into them."""
+
+    names: tuple[str, ...]
+    split: Callable[[str], list[str]]
+
+
+def find_table(source: Source, lines: Sequence[str], start: int) -> Block | None:
+    """The table whose header is the line at `start`, or None."""
+    for reader in (_piped, _aligned, _separated):
+        block = reader(source, lines, start)
+        if block is not None:
+            return block
+    return None
+
+
+# --- Pipes: psql, MySQL, markdown -------------------------------------------------------------
+
+
+def _piped(source: Source, lines: Sequence[str], start: int) -> Block | None:
+    """`a | b` over a rule of dashes; also MySQL's boxes and markdown's rows."""
+    head = start
+    if lines[head].lstrip().startswith("+-"):
+        head += 1
+    if head + 1 >= len(lines) or "|" not in lines[head]:
+        return None
+    rule = lines[head + 1].strip()
+    if len(rule) < 3 or not _RULE.fullmatch(rule) or "-" not in rule:
+        return None
+    names = _pipe_cells(lines[head])
+    if not 1 < len(names) <= COLUMNS_MAX:
+        return None
+    columns = _Columns(tuple(names), _pipe_cells)
+    end = head + 2
+    rows: list[str] = []
+    while end < len(lines) and "|" in lines[end]:
+        if not _RULE.fullmatch(lines[end].strip()):
+            rows.append(lines[end])
+        end += 1
+    if end < len(lines) and lines[end].lstrip().startswith("+-"):
+        end += 1
+    total = None
+    footer: tuple[str, ...] = ()
+    if end < len(lines) and (found := _FOOTER.match(lines[end].strip())):
+        total, footer, end = int(found[1]), (lines[end],), end + 1
+    extra = (*lines[start : head + 2], *footer)
+    return Block(_items(source, columns, rows, extra), end - start, total)
+
+
+def _pipe_cells(line: str) -> list[str]:
+    text = line.strip()
+    text = text.removeprefix("|").removesuffix("|")
+    return [cell.strip() for cell in text.split("|")]
+
+
+# --- Columns aligned by spaces, or by tabs ----------------------------------------------------
+
+
+def _aligned(source: Source, lines: Sequence[str], start: int) -> Block | None:
+    header = lines[start]
+    spans = _spans(header)
+    names = tuple(header[begin:end].strip() for begin, end in spans)
+    if not 1 < len(names) <= COLUMNS_MAX or len(set(names)) < len(names):
+        return None
+    ruled = start + 1 < len(lines) and _is_rule(lines[start + 1], len(names))
+    if not ruled and not all(_HEADER_CELL.fullmatch(name) for name in names):
+        following = _spans(lines[start + 1]) if start + 1 < len(lines) else []
+        plain = all(re.fullmatch(r"[A-Z][A-Za-z%() /:._-]{0,40}", name) for name in names)
+        enough = len(names) > 2 or names[0] in _PAIR_HEADS
+        if not plain or not enough or len(following) < len(names) - 1:
+            return None
+        if any(name.endswith(":") for name in names):
+            return None
+    indent = len(header) - len(header.lstrip())
+    columns = _Columns(names, lambda line: _cut(line, spans))
+    end = start + (2 if ruled else 1)
+    rows: list[str] = []
+    while end < len(lines) and lines[end].strip():
+        line = lines[end]
+        if len(line) - len(line.lstrip()) < indent and indent or len(_spans(line)) < 2:
+            break
+        rows.append(line)
+        end += 1
+    if not rows:
+        return None
+    return Block(
+        _items(source, columns, rows, lines[start : start + (2 if ruled else 1)]), end - start
+    )
+
+
+def _is_rule(line: str, columns: int) -> bool:
+    return line.count("-") >= columns and bool(re.fullmatch(r"[-= \t]{3,4000}", line.strip()))
+
+
+def _spans(line: str) -> list[tuple[int, int]]:
+    """Where the texts of a line begin and end that stand two spaces or a tab apart."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for gap in _GAP.finditer(line):
+        if gap.start() > start:
+            spans.append((start, gap.start()))
+        start = gap.end()
+    if start < len(line.rstrip()):
+        spans.append((start, len(line.rstrip())))
+    return spans
+
+
+def _cut(line: str, header: Sequence[tuple[int, int]]) -> list[str]:
+    """A line's texts by column: in order where their number fits, else by where they stand."""
+    spans = _spans(line)
+    if len(spans) == len(header):
+        return [line[begin:end].strip() for begin, end in spans]
+    cells = [""] * len(header)
+    last = len(header) - 1
+    for begin, end in spans:
+        column = max(
+            range(len(header)),
+            key=lambda index: _overlap(begin, end, header[index][0], _next(header, index)),
+        )
+        if column == last:
+            cells[last] = line[begin:].strip()
+            break
+        cells[column] = f"{cells[column]}  {line[begin:end].strip()}".strip()
+    return cells
+
+
+def _next(header: Sequence[tuple[int, int]], index: int) -> int:
+    return header[index + 1][0] if index + 1 < len(header) else 1_000_000
+
+
+def _overlap(begin: int, end: int, start: int, stop: int) -> int:
+    return min(end, stop) - max(begin, start)
+
+
+# --- Commas ------------------------------------------------------------------------------------
+
+
+def _separated(source: Source, lines: Sequence[str], start: int) -> Block | None:
+    """CSV (RFC 4180 without line breaks in cells) whose header is plain names."""
+    header = lines[start]
+    if header.count(",") < 1 or start + 1 >= len(lines):
+        return None
+    names = _comma_cells(header)
+    if not 1 < len(names) <= COLUMNS_MAX or not all(_CSV_NAME.fullmatch(name) for name in names):
+        return None
+    end = start + 1
+    rows: list[str] = []
+    while end < len(lines) and len(_comma_cells(lines[end])) == len(names):
+        rows.append(lines[end])
+        end += 1
+    if not rows or any(" " in name for name in names) and len(rows) < 2:
+        return None
+    columns = _Columns(tuple(name.strip() for name in names), _comma_cells)
+    return Block(_items(source, columns, rows, (header,)), end - start)
+
+
+def _comma_cells(line: str) -> list[str]:
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return []
+
+
+# --- Rows ---------------------------------------------------------------------------------------
+
+
+def _items(
+    source: Source, columns: _Columns, rows: Sequence[str], extra: Sequence[str]
+) -> tuple[Item, ...]:
+    """One item a row; the header and rules go with the first."""
+    extras = tuple(
+        Line(text=piece) for line in extra if line.strip() for piece in pieces(line.rstrip())
+    )
+    items: list[Item] = []
+    for line in rows:
+        facts = _row(source, columns, line)
+        items.append(
+            Item((*extras, *facts), _weight(facts)) if not items else Item(facts, _weight(facts))
+        )
+    if not items and extras:
+        items.append(Item(extras))
+    return tuple(items)
+
+
+def _row(source: Source, columns: _Columns, line: str) -> tuple[Fact, ...]:
+    texts = columns.split(line)
+    named = dict(zip((name.lower() for name in columns.names), texts, strict=False))
+    subject = _subject(named) or source.subject
+    at = _time(source, named)
+    cells = tuple(
+        Cell(name=name) if text in _NULLS else to_cell(name, text, _cell_emitter(source, name))
+        for name, text in zip(columns.names, texts, strict=False)
+    )
+    level = level_of(named.get("type", named.get("level", named.get("severity", ""))))
+    lines = tuple(
+        Line(text=piece, subject=subject, level=level, at=at) for piece in pieces(line.rstrip())
+    )
+    long_form = _long_form(named, at)
+    return (*lines, Row(subject=subject, cells=cells, at=at), *long_form)
+
+
+def _cell_emitter(source: Source, name: str) -> Emitter | None:
+    if name.lower() in _WORKLOAD_COLUMNS and source.emitter is Emitter.PLATFORM:
+        return Emitter.WORKLOAD
+    return None
+
+
+def _subject(named: dict[str, str]) -> str | None:
+    for key in KEY_COLUMNS:
+        text = named.get(key)
+        if text and text not in _NULLS:
+            return bare_name(text) if key == "object" or "/" in text else text
+    return next((text for text in named.values() if text and text not in _NULLS), None)
+
+
+def _time(source: Source, named: dict[str, str]) -> datetime | None:
+    for name, text in named.items():
+        if name.replace(" ", "_") in TIME_COLUMNS:
+            moment = read_instant(text, source.window)
+            if moment is not None:
+                return moment
+    return None
+
+
+def _long_form(named: dict[str, str], at: datetime | None) -> tuple[Value, ...]:
+    """The reading of a row (time, entity, metric, value)."""
+    value = to_cell("value", named["value"]).quantity if "value" in named else None
+    metric = next((named[name] for name in _METRIC_COLUMNS if named.get(name)), None)
+    entity = next((named[key] for key in KEY_COLUMNS if key != "name" and named.get(key)), None)
+    if value is None or metric is None or entity is None or at is None:
+        return ()
+    return (Value(subject=entity, attribute=metric, quantity=value, at=at),)
+
+
+def _weight(facts: Sequence[Fact]) -> Weight:
+    levels = {fact.level for fact in facts if isinstance(fact, Line)}
+    alarming = any(weight_of(level) is Weight.ALARMING for level in levels)
+    return Weight.ALARMING if alarming else Weight.ORDINARY

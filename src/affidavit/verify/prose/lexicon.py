@@ -1,0 +1,286 @@
+"""General English, by what a word does in a sentence. No word here names a product or a fault.
+
+A word that stands in none of these sets is content: it has to be found in what is cited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from affidavit.verify.statements.words import stem
+
+
+class Role(StrEnum):
+    """What a word does."""
+
+    FREE = "FREE"
+    CONTENT = "CONTENT"
+    NEGATION = "NEGATION"
+    EVERY = "EVERY"
+    ONLY = "ONLY"
+    NONE = "NONE"
+    MOST = "MOST"
+    UP = "UP"
+    DOWN = "DOWN"
+    FLAT = "FLAT"
+    MORE = "MORE"
+    LESS = "LESS"
+    ABOUT = "ABOUT"
+    HEDGE = "HEDGE"
+    CAUSED_BY = "CAUSED_BY"
+    CAUSES = "CAUSES"
+    UNKNOWN = "UNKNOWN"
+    BEFORE = "BEFORE"
+    AFTER = "AFTER"
+    FIRST = "FIRST"
+    LAST = "LAST"
+    HIGHEST = "HIGHEST"
+    LOWEST = "LOWEST"
+    SINCE = "SINCE"
+    WELL = "WELL"
+    ORDINAL = "ORDINAL"
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(stem(word) for word in words.split())
+
+
+FUNCTION: Final = _set(
+    "a an the this that these those it its itself they them their theirs he she his her we our us "
+    "you your i me my one's who whom whose which what where when while whereas how if then than as "
+    "at by for from in into of off on onto out over per to toward towards up upon via with within "
+    "without under between among amongst against along across around through throughout during "
+    "until till and or nor but yet also too either both is are was were be been being am do does "
+    "did done doing has have had having will would shall should can could may might must there "
+    "here such same other others another each own s so-called e.g i.e etc vs versus re now still "
+    "already just even again further furthermore moreover however meanwhile instead otherwise "
+    "namely respectively i.e. only not no all any some more less most least very quite rather "
+    "once twice after before since because about above below then thus because like"
+)
+"""Words that only tie others together. Those with a role below are looked at there first."""
+
+REPORTING: Final = _set(
+    "log logs logged show shows report reports reported list lists listed say says state states "
+    "stated give gives given name names named record records recorded return returns returned "
+    "answer answers answered see seen find found read reads print prints printed display displays "
+    "contain contains hold holds carry carries include includes mention mentions note notes noted "
+    "observe observed sample sampled appear appears occur occurs occurred happen happened come "
+    "comes came go goes went get gets got take takes took make made need needs needed have has "
+    "point points look looks indicate indicates describe describes count counted counts measure "
+    "measured match matches matched follow follows following stand stands stood lie lies lay "
+    "belong belongs concern concerns call called calls refer refers ask asked asks accept accepts "
+    "receive receives received use uses used begin began begins start starts started end ends ended "
+    "finish finished continue continues continued keep keeps kept reach reaches reached stay stays "
+    "remain remains lead leads last lasts lasted sit sits put puts set sets try tries tried attempt "
+    "attempts attempted obtain obtained open opened hit hits cover covers visible shown run runs "
+    "running ran work works move moves moved turn turns turned become becomes became date dates "
+    "dated present presented account accounts accounted amount amounts compute computed compare "
+    "compared expect expected check checks checked inspect inspected query queried search searched "
+    "request requested require required identify identifies identified confirm confirms confirmed "
+    "detect detects detected according total totals equal equals consist consists average averages "
+    "averaged vary varies varied range ranges ranged do went"
+)
+"""What a report does with facts: it logs, lists, shows, returns. These claim nothing by themselves."""
+
+GENERAL: Final = _set(
+    "time times moment moments minute minutes second seconds hour hours day days week weeks month "
+    "months year years date today yesterday morning afternoon evening night noon midnight window "
+    "windows period periods interval intervals span range line lines entry entries message messages "
+    "value values number numbers count total sum share part parts piece result results row rows "
+    "record item items case cases example point step steps list table column field fields sample "
+    "samples reading readings measurement data information evidence fact facts detail details text "
+    "name names id ids identifier kind kinds type types sort way place position order end beginning "
+    "start side level rate ratio percent percentage fraction average mean median maximum minimum max "
+    "min peak size amount amounts level state status reason reasons cause code codes thing things "
+    "call calls request requests response responses answer answers attempt attempts instance "
+    "instances object objects process source sources output input report reports question "
+    "investigation incident problem issue symptom situation condition change difference increase "
+    "decrease growth drop rise trend pattern behaviour behavior single individual different several "
+    "many few multiple various certain particular specific main overall entire whole full complete "
+    "rest remainder new newest old older oldest previous former latter next current currently "
+    "present recent recently later latest earlier earliest early late first last directly exactly "
+    "roughly approximately almost nearly about mostly mainly together apart alone itself side own "
+    "long short large larger big small smaller high higher low lower great greater good true false "
+    "clear clearly explicit explicitly actual actually real effective available possible able "
+    "respective following above below listed mentioned said given known shown observed seen printed "
+    "logged recorded reported measured sampled utc gmt zone between beside besides near close far "
+    "regularly consistently repeatedly continuously constantly steadily sharply quickly slowly "
+    "immediately shortly simultaneously finally initially originally eventually briefly gradually "
+    "suddenly well thing fact word words event events scope context background set group member "
+    "figure figures kind version versions half third quarter quantity unit units hand turn use "
+    "reason top bottom middle common"
+)
+"""Nouns and adjectives of any report about anything."""
+
+NEGATION: Final = _set(
+    "not no never none nobody nothing neither nor cannot can't couldn't didn't doesn't don't isn't "
+    "aren't wasn't weren't won't wouldn't hasn't haven't hadn't shouldn't without unable lack lacks "
+    "lacked lacking absent absence"
+)
+HEDGE: Final = _set(
+    "may might could probably possibly perhaps presumably apparently seem seems seemed likely "
+    "unlikely suspect suspected suspects assume assumed assumption guess believe believed should "
+    "would suggest suggests suggested potentially maybe arguably supposedly appears"
+)
+UP: Final = _set(
+    "rise rose risen rising rises grow grew grows grown growing increase increased increases "
+    "increasing climb climbed climbs climbing jump jumped jumps jumping spike spiked spikes surge "
+    "surged surges double doubled tripled soar soared accelerate accelerated ramp ramped"
+)
+DOWN: Final = _set(
+    "fall fell fallen falls falling drop dropped drops dropping decrease decreased decreases "
+    "decreasing decline declined declines declining shrink shrank shrinks sink sank halve halved "
+    "plunge plunged diminish diminished"
+)
+FLAT: Final = _set(
+    "stay stayed stays staying remain remained remains remaining constant unchanged stable steady "
+    "steadily flat hold held holds"
+)
+MORE: Final = _set("above over exceed exceeds exceeded exceeding beyond more least greater higher")
+LESS: Final = _set("below under most less fewer lower beneath underneath within")
+ABOUT: Final = _set("about roughly approximately approx around circa nearly almost ca")
+EVERY: Final = _set("all each every both any entire whole everything everyone always")
+ONLY: Final = _set("only solely exclusively alone sole")
+NONE: Final = _set("none neither nothing no never")
+MOST: Final = _set("most mostly majority mainly")
+HIGHEST: Final = _set("highest largest longest biggest greatest maximum peak peaked top heaviest slowest")
+LOWEST: Final = _set("lowest smallest shortest least minimum fastest lightest")
+FIRST: Final = _set("first earliest firstly oldest")
+LAST: Final = _set("last latest final newest recent")
+
+CAUSED_BY: Final = (
+    "because of", "because", "due to", "caused by", "owing to", "as a result of", "as a consequence of",
+    "on account of", "thanks to", "triggered by", "brought about by", "attributable to",
+    "attributed to", "explained by", "driven by", "the result of", "a result of", "results from",
+    "resulted from", "resulting from", "stems from", "stem from", "stemmed from", "originates in",
+    "originate in", "originated in", "originates from", "originated from", "originate from",
+    "arises from", "arise from", "arose from", "follows from", "the fault of", "blamed on",
+    "rooted in", "a consequence of", "the consequence of", "goes back to", "go back to",
+    "traces back to", "traced back to", "traced to", "produced by", "induced by", "provoked by",
+    "broken by", "forced by", "given that", "seeing that", "on the grounds that",
+)  # fmt: skip
+"""Markers between an effect (before) and its cause (after), longest match first."""
+
+CAUSES: Final = (
+    "which is why", "that is why", "this is why", "which causes", "which caused", "causes", "caused",
+    "cause", "causing", "leads to", "led to", "leading to", "lead to", "results in", "resulted in",
+    "resulting in", "result in", "which makes", "which made", "makes", "made", "making",
+    "as a result", "as a consequence", "consequently", "therefore", "hence", "thus", "thereby",
+    "so that", "so", "triggers", "triggered", "triggering", "trigger", "brings about",
+    "brought about", "is responsible for", "are responsible for", "was responsible for",
+    "responsible for", "is to blame for", "to blame", "is the root cause of", "is the cause of",
+    "is the reason for", "is behind", "was behind", "gives rise to", "gave rise to", "produces",
+    "produced", "forces", "forced", "forcing", "prevents", "prevented", "preventing", "prevent",
+    "blocks", "brings down", "brought down", "takes down", "took down", "knocked out", "breaks",
+    "broke", "slows down", "slowed down", "keeps", "kept", "explains", "explain", "explained",
+    "accounts for", "drives", "drove", "driving", "starves", "starved", "exhausts", "exhausted",
+    "overloads", "overloaded", "saturates", "saturated", "cascades", "cascaded", "cascading",
+    "the culprit", "culprit", "root cause", "root-cause", "induces", "induced",
+)  # fmt: skip
+"""Markers between a cause (before) and its effect (after), longest match first."""
+
+UNKNOWN: Final = (
+    "not known", "unknown", "not clear", "unclear", "not visible", "not shown", "not seen",
+    "cannot be told", "cannot be said", "cannot be determined", "not determined", "undetermined",
+    "not established", "not looked at", "not examined", "not read", "not checked", "remains open",
+    "left open", "is open", "not explained", "unexplained", "not confirmed", "unconfirmed",
+    "could not be determined", "could not be confirmed", "cannot be confirmed", "not proved",
+    "not proven", "was not recorded", "not identified", "not covered", "does not show",
+    "do not show", "does not say", "do not say", "not part of", "not evident", "not apparent",
+    "no evidence", "not investigated", "not available here", "still open", "not in evidence",
+    "were not read", "was not read", "not verified", "does not tell", "do not tell",
+)  # fmt: skip
+"""What says that something is not known; it claims no fact but the question."""
+
+NUMBERS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+        "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13,
+        "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18,
+        "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
+        "hundred": 100, "dozen": 12, "both": 2, "twice": 2, "thrice": 3, "pair": 2,
+    }
+)  # fmt: skip
+ORDINALS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
+        "ninth": 9, "tenth": 10,
+    }
+)  # fmt: skip
+SCALES: Final[Mapping[str, int]] = MappingProxyType(
+    {"thousand": 10**3, "million": 10**6, "billion": 10**9, "万": 10**4, "亿": 10**8, "千": 10**3}
+)
+
+ALIKE: Final = tuple(
+    _set(group)
+    for group in (
+        "fail fails failed failing failure failures error errors errored unsuccessful unsuccessfully",
+        "refuse refused refuses refusal reject rejected rejects deny denied",
+        "kill killed kills terminate terminated terminates",
+        "wait waits waiting waited block blocked pending",
+        "expire expired expires expiry expiration notafter",
+        "exceed exceeded exceeds exceeding over",
+        "restart restarts restarted restarting",
+        "timeout timeouts timed-out deadline",
+        "resolve resolved resolves resolving resolution lookup",
+        "connect connects connected connection connections connecting conn",
+        "delete deleted deletes remove removed removes removal",
+        "duration durations took take takes lasted last elapsed latency",
+        "memory mem",
+        "certificate certificates cert certs",
+        "database databases db",
+        "image images",
+        "unavailable notfound",
+        "replica replicas",
+        "configuration configured config configure setting settings set",
+        "maximum max limit limits",
+        "deploy deployed deploys deployment deployments rollout rolled release released releases",
+        "spend spent spends took time duration",
+        "user users usename username",
+        "node nodes host hosts",
+        "wrong incorrect invalid bad mismatch",
+        "crash crashed crashes crashing panic panics panicked",
+        "full exhausted exhaust exhausts",
+        "slow slower slowly",
+        "lag lags lagging lagged behind",
+        "answer answered answers respond responded responds response return returned returns status",
+        "ready readiness",
+        "schedule scheduled schedules scheduling scheduler",
+        "oom oomkilled memory",
+        "healthy health",
+        "query queries statement sql",
+        "throw thrown throws threw raise raised exception",
+        "transaction transactions xact",
+        "session sessions pid",
+        "acquire acquires acquired acquiring acquisition obtain obtained",
+    )
+)
+"""Words that say the same of any system; either stands for the other when words are compared."""
+
+_ALIKE_OF: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        word: frozenset().union(*(group for group in ALIKE if word in group))
+        for word in frozenset().union(*ALIKE)
+    }
+)
+
+_ROLES: Final[tuple[tuple[Role, frozenset[str]], ...]] = (
+    (Role.NEGATION, NEGATION),
+    (Role.HEDGE, HEDGE),
+    (Role.UP, UP),
+    (Role.DOWN, DOWN),
+    (Role.FREE, FUNCTION | REPORTING | GENERAL),
+)
+
+
+def alike(word: str) -> frozenset[str]:
+    """The stems that mean the same in a report, the stem itself among them."""
+    return _ALIKE_OF.get(word, frozenset({word}))
+
+
+def role_of(word: str) -> Role:
+    """What a stem does in a sentence; CONTENT when it has to be found in evidence."""
+    return next((role for role, words in _ROLES if word in words), Role.CONTENT)

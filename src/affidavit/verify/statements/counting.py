@@ -1,0 +1,139 @@
+"""count: so many records of the result match.
+
+Proves how many listed records hold the subject and the filter, over a result that was not cut (of a
+cut one, only that there are at least so many). A total that the source itself printed counts for
+the whole scope, without a filter. Proves nothing about what the result does not list.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from decimal import Decimal
+
+from affidavit.contract.evidence import Edge, Line
+from affidavit.contract.statement import CountStatement
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
+from affidavit.verify.statements.records import CallView, RecordView, read_number
+from affidavit.verify.statements.select import select
+from affidavit.verify.statements.value import in_time
+from affidavit.verify.statements.words import names_in, stem, stems_of
+
+
+def prove_count(statement: CountStatement, call: CallView) -> Outcome:
+    """Whether the call lists so many."""
+    records = select(call, statement.subject)
+    if isinstance(records, SupportCode):
+        records = () if records is SupportCode.SUBJECT_REFUTED else records
+    if isinstance(records, SupportCode):
+        return Unproved(SupportCode.STATEMENT_UNPROVED)
+    timed = in_time(records, None, statement.window) if records else records
+    if isinstance(timed, SupportCode):
+        return Unproved(timed)
+    return _counts(statement, call, timed)
+
+
+def _counts(
+    statement: CountStatement, call: CallView, records: tuple[RecordView, ...]
+) -> Outcome:
+    envelope = call.call.envelope
+    where = dict(statement.where or {})
+    if where and not all(_knows(call.records, key) for key in where):
+        return Unproved(SupportCode.STATEMENT_UNPROVED)
+    matching = tuple(record for record in records if matches(record, where))
+    sizes = [*group_sizes(matching), *([0] if not matching else [])]
+    whole = not where and not statement.subject and not statement.window
+    if whole:
+        sizes.append(envelope.count)
+        if envelope.total is not None:
+            sizes.append(envelope.total)
+    if envelope.truncated and not (whole and envelope.total is not None):
+        if statement.operator in {">", ">="}:
+            sizes = [max(sizes)]
+        elif statement.operator != "=" or statement.value not in sizes:
+            return Unproved(SupportCode.STATEMENT_UNPROVED)
+    if any(_stands(Decimal(size), statement) for size in sizes):
+        places = tuple(record.place for record in matching)
+        return Proved(((call.id, places[:FACTS_SHOWN_MAX]),))
+    return Unproved(SupportCode.COUNT_REFUTED)
+
+
+def group_sizes(records: tuple[RecordView, ...]) -> tuple[int, ...]:
+    """How many records there are of each shape; rows, lines and readings are not added up."""
+    sizes: Counter[str] = Counter()
+    for record in records:
+        fact = record.fact
+        weight = fact.count if isinstance(fact, (Line, Edge)) and fact.count else 1
+        sizes[shape_of(record)] += weight
+        if weight > 1:
+            sizes[f"{shape_of(record)} once"] += 1
+    return tuple(sizes.values())
+
+
+def shape_of(record: RecordView) -> str:
+    """What kind of thing a record is: its fact's kind, and for a row which list it stands in."""
+    if record.fact.kind != "row":
+        return record.fact.kind
+    listed = next((field.text for field in record.fields if field.name == "list"), "")
+    return f"row {listed}"
+
+
+def _knows(records: tuple[RecordView, ...], key: str) -> bool:
+    return any(_named(record, key) for record in records)
+
+
+def _named(record: RecordView, key: str) -> tuple[str, ...]:
+    """The texts of the fields that a filter's key names; `subject` is the record's own."""
+    if key.casefold() == "subject":
+        return (record.subject,)
+    low, words = key.casefold(), frozenset(stem(part) for part in stems_of(key))
+    named = [field for field in record.fields if _last(field.name) in {low, _last(key)}]
+    if not named:
+        named = [field for field in record.fields if words and words <= field.names]
+    texts = tuple(field.text for field in named)
+    if not texts and low in {"level", "severity"} and isinstance(record.fact, Line):
+        return (record.fact.level or "",)
+    if not texts and low in {"text", "message", "line"} and isinstance(record.fact, Line):
+        return (record.fact.text,)
+    return texts
+
+
+def _last(name: str) -> str:
+    return name.casefold().rsplit(".", 1)[-1]
+
+
+def matches(record: RecordView, where: Mapping[str, object]) -> bool:
+    """Whether a record holds every field of a filter with its value."""
+    return all(
+        any(_same(text, value) for text in _named(record, key)) for key, value in where.items()
+    )
+
+
+def _same(text: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return text.casefold() == str(value).casefold()
+    wanted = str(value).casefold()
+    if text.casefold() == wanted:
+        return True
+    have, _ = read_number(text)
+    want, _ = read_number(wanted)
+    if have is not None and want is not None:
+        return have == want
+    return wanted in names_in(text)
+
+
+def _stands(size: Decimal, statement: CountStatement) -> bool:
+    match statement.operator:
+        case "=":
+            return size == statement.value
+        case "!=":
+            return size != statement.value
+        case "<":
+            return size < statement.value
+        case "<=":
+            return size <= statement.value
+        case ">":
+            return size > statement.value
+        case ">=":
+            return size >= statement.value

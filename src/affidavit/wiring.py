@@ -1,0 +1,102 @@
+"""The only place where adapters meet ports: from an address and a folder to a world that runs."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from affidavit.adapters.incident_folder import IncidentFolder, load_incident
+from affidavit.adapters.system_clock import SystemClock
+from affidavit.affidavit.seal import seal
+from affidavit.agents.playbook import PlaybookInvestigator
+from affidavit.contract.agent import AgentRequest, Investigator
+from affidavit.contract.errors import InputRefused
+from affidavit.contract.ids import LOCAL_TENANT
+from affidavit.contract.journal import Entry
+from affidavit.contract.limits import PROFILES
+from affidavit.core.run import Driver
+from affidavit.diagnose import World
+from affidavit.guards.budget import BudgetGuard
+from affidavit.guards.chain import GuardChain, in_order
+from affidavit.guards.loop import LoopGuard
+from affidavit.guards.timeout import TimeoutGuard
+from affidavit.loop import Collection
+from affidavit.ports.store import Store
+from affidavit.release.examine import Examiner
+from affidavit.release.repair import NoRepairer
+from affidavit.tools.capture import capture_catalogue
+from affidavit.verify.judges.embedded import EmbeddedJudge
+
+Listen = Callable[[Entry, Mapping[str, bytes]], None]
+
+
+def standard_guards() -> GuardChain:
+    """The guards that stand around every run."""
+    return in_order((BudgetGuard(), LoopGuard(), TimeoutGuard()))
+
+
+def new_run_id() -> str:
+    """A run id that nobody can guess."""
+    return f"run_{secrets.token_hex(8)}"
+
+
+@asynccontextmanager
+async def incident_world(
+    folder: Path,
+    store: Store,
+    *,
+    listen: Listen | None = None,
+    investigator: Investigator | None = None,
+) -> AsyncIterator[tuple[World, IncidentFolder]]:
+    """A world over one incident folder; its worker process is gone when this ends.
+
+    Raises InputRefused for a folder that cannot be used; then nothing was started.
+    """
+    incident = load_incident(folder)
+    try:
+        holder = f"{socket.gethostname()}:{os.getpid()}"
+        world = World(
+            driver=Driver(holder, store, SystemClock(), listen),
+            collection=Collection(
+                investigator=investigator or PlaybookInvestigator(),
+                catalogue=capture_catalogue(incident),
+                guards=standard_guards(),
+            ),
+            examiner=Examiner(judge=EmbeddedJudge(), repairer=NoRepairer()),
+            seal=seal,
+        )
+        yield world, incident
+    finally:
+        incident.close()
+
+
+def request_of(
+    incident: IncidentFolder, folder: Path, *, question: str = "", profile: str = "standard"
+) -> AgentRequest:
+    """The request of an incident folder.
+
+    Raises InputRefused (LIMITS_UNKNOWN) for a profile that does not exist.
+    """
+    if profile not in PROFILES:
+        raise InputRefused(
+            f"there is no profile of limits {profile!r}",
+            code="LIMITS_UNKNOWN",
+            hint=f"use one of {', '.join(PROFILES)}",
+        )
+    told = incident.incident
+    return AgentRequest(
+        run_id=new_run_id(),
+        tenant=LOCAL_TENANT,
+        question=question or told.question,
+        limits=PROFILES[profile],
+        profile=profile,
+        window=told.window,
+        incident=told.id,
+        source=str(folder.resolve()),
+        symptom_service=told.symptom.service,
+        symptom_signal=told.symptom.signal,
+    )
