@@ -85,9 +85,7 @@ async def drive(run_id: str, world: World) -> ReleaseRecord | Paused:
             return Paused(run_id)
 
 
-def _project(
-    run: Run, collection: Collection, ledger: LedgerSnapshot
-) -> DiagnosisProgressSnapshot:
+def _project(run: Run, collection: Collection, ledger: LedgerSnapshot) -> DiagnosisProgressSnapshot:
     """What was verifiably seen, at every exit, draft or no draft (C5)."""
     catalogue = collection.catalogue
     return project_progress(

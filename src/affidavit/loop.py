@@ -195,13 +195,11 @@ def _state(run: Run, collection: Collection, step: int) -> AgentState:
 
 
 def _guards_checked(step: int, moment: Moment, verdicts: tuple[Verdict, ...]) -> Event:
-    words = [
-        [item.guard, "PASS" if item.result.passed else str(item.result.status), item.result.reason]
+    words = tuple(
+        (item.guard, "PASS" if item.result.passed else str(item.result.status), item.result.reason)
         for item in verdicts
-    ]
-    return Event(
-        EventType.GUARDS_CHECKED, {"step": step, "moment": str(moment), "verdicts": words}
     )
+    return Event(EventType.GUARDS_CHECKED, {"step": step, "moment": str(moment), "verdicts": words})
 
 
 async def end_stopped(run: Run, stop: RunStopped) -> None:

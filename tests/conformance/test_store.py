@@ -91,6 +91,8 @@ class Listy(MemoryStore):
 
     async def read(self, run_id: str) -> tuple[Entry, ...]:
         def thaw(value: object) -> object:
+            if isinstance(value, dict):
+                return {key: thaw(item) for key, item in value.items()}
             return [thaw(item) for item in value] if isinstance(value, tuple) else value
 
         lines = await super().read(run_id)

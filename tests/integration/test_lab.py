@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -19,9 +21,12 @@ import duckdb
 import pytest
 import yaml
 
+from affidavit.lab.faults import Kill, Restart
+from affidavit.lab.observation import Observation
 from affidavit.lab.plant import PAIR, Plant
 from affidavit.lab.rig import Rig, RigError
 from affidavit.lab.session import Course, order, up
+from affidavit.lab.supervisor import Supervisor
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +65,10 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
+def read_lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
+
+
 def wait_until_gone(pids: list[int]) -> None:
     """Wait for processes to end; fails when one does not."""
     deadline = time.monotonic() + PATIENCE_S
@@ -84,7 +93,7 @@ def session(control: Path) -> Iterator[list[str]]:
     holder.start()
     wait_for_answer(control, "is up", said)
     yield said
-    if control.exists():
+    with suppress(RigError):  # the test may have ended it already
         order(control, "down")
     holder.join(PATIENCE_S)
     assert not holder.is_alive()
@@ -224,6 +233,61 @@ def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
     with pytest.raises(RigError, match=r"orders did not start: .*nonsense"), Rig(broken, tmp_path):
         pass
     assert children() == before
+
+
+def test_a_process_over_its_memory_limit_is_killed_and_restarted(tmp_path: Path) -> None:
+    """The supervisor does what a platform does, and says so as the platform."""
+    tight = replace(
+        SMALL,
+        components=tuple(
+            replace(component, memory_max_bytes=1) if component.name == "orders" else component
+            for component in SMALL.components
+        ),
+    )
+    with Rig(tight, tmp_path) as rig:
+        first = rig.running["orders"].process.pid
+        supervisor = Supervisor(rig, tmp_path / "supervisor.logs.jsonl", restart_after_s=0)
+        supervisor.look()
+        second = rig.running["orders"].process.pid
+        assert not alive(first)
+        assert alive(second)
+        assert alive(rig.running["storefront"].process.pid)
+    said = [json.loads(line) for line in read_lines(tmp_path / "supervisor.logs.jsonl")]
+    assert ["out of memory: killed orders-1" in said[0]["body"], said[0]["emitter"]] == [
+        True,
+        "platform",
+    ]
+    assert said[1]["body"] == "process of orders-1 ended by signal SIGKILL"
+    changes = [json.loads(line) for line in read_lines(tmp_path / "changes.events.jsonl")]
+    assert [(row["event_name"], row["service_name"]) for row in changes] == [("restart", "orders")]
+
+
+def test_what_is_held_down_stays_down(tmp_path: Path) -> None:
+    """A dependency that was taken down refuses connections until somebody starts it."""
+    with Rig(SMALL, tmp_path) as rig, closing(Observation(rig)) as observation:
+        observation.act(Kill("orders"), guilty=True)
+        observation.measure()
+        observation.measure()
+        assert rig.running["orders"].process.poll() is not None
+        with pytest.raises(RigError, match=r"orders does not answer .* refused"):
+            rig.ask("orders", "set", {})
+        observation.act(Restart("orders", "started by hand"), guilty=True)
+        observation.measure()
+        rig.ask("orders", "set", {})
+    assert observation.changes == ["chg-001"]
+
+
+def test_a_deploy_replaces_the_process_without_a_gap(tmp_path: Path) -> None:
+    """The successor listens before its forerunner stops, on the same port."""
+    with Rig(SMALL, tmp_path) as rig:
+        old = rig.running["orders"].process.pid
+        rig.deploy("orders", "2.5.0", {"lines_in_history": True})
+        assert not alive(old)
+        rig.ask("orders", "set", {})
+        assert rig.running["orders"].component.version == "2.5.0"
+        assert dict(rig.running["orders"].component.settings) == {"lines_in_history": True}
+    listening = [json.loads(line)["body"] for line in read_lines(tmp_path / "orders-1.logs.jsonl")]
+    assert listening == ["orders 2.4.3 listening", "orders 2.5.0 listening"]
 
 
 def test_an_order_without_a_rig_is_refused_in_one_line(control: Path) -> None:

@@ -74,15 +74,15 @@ class IncidentFolder:
         self.signals = signals
         self.topology = topology
         self.runner = runner
-        self._room = room
+        self.room = room
 
     async def ask(self, question: Question) -> Answer:
         """The answer (see `Telemetry.ask`)."""
-        return await read_answer(self.runner, self._room, self.signals, question)
+        return await read_answer(self.runner, self.room, self.signals, question)
 
     def close(self) -> None:
         """No process is left, and the private directory is gone."""
-        _tidy(self.runner, self._room)
+        _tidy(self.runner, self.room)
 
     def __enter__(self) -> Self:
         return self

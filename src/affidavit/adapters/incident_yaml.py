@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import yaml
 from pydantic import ValidationError
@@ -49,7 +49,21 @@ Part: TypeAlias = "Mapping[str, object]"
 
 
 class TextLoader(yaml.SafeLoader):
-    """YAML whose scalars are text or null."""
+    """YAML whose scalars are text or null, and whose keys are told apart."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """The mapping. Raises ConstructorError for a key that is no text or stands there twice."""
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                problem = "a key is no text"
+            elif key.value in seen:
+                problem = f"the key {key.value[:40]!r} stands there twice"
+            else:
+                seen.add(key.value)
+                continue
+            raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 TextLoader.yaml_implicit_resolvers = {

@@ -221,5 +221,7 @@ def interruptions(traces: str, logs: str | None, bounds: Bounds) -> Query:
         ended_z=ENDED_Z,
         full_z=FULL_Z,
     )
-    sql = INTERRUPTIONS.format(steps=steps, endings=endings, chars=TEXT_CHARS_MAX, rows=SERVICES_MAX)
+    sql = INTERRUPTIONS.format(
+        steps=steps, endings=endings, chars=TEXT_CHARS_MAX, rows=SERVICES_MAX
+    )
     return Query(sql, bounds.given(), rows_max=SERVICES_MAX)

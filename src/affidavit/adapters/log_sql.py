@@ -72,13 +72,12 @@ NAME_CHARS_MIN: Final = 5
 
 ERROR_RISE: Final = """
 WITH {phased}, templates AS (
-    SELECT service, template, any_value(example) AS example, {bands}
-    FROM (SELECT service, phase, {template} AS template, left(body, {example}) AS example
-          FROM lines WHERE is_error)
+    SELECT service, template, any_value(body) AS body, {bands}
+    FROM (SELECT service, phase, {template} AS template, body FROM lines WHERE is_error)
     GROUP BY service, template
 ), active AS ({active}
 ), compared AS (
-    SELECT t.view, t.service, template, example, lines1, lines0, active1, active0
+    SELECT t.view, t.service, template, body, lines1, lines0, active1, active0
     FROM ({views}) AS t JOIN ({active_views}) AS a USING (view, service)
 ), rated AS (
     SELECT *, ln((coalesce(lines1, 0) + 0.5) / (active1 + {quiet}))
@@ -87,8 +86,8 @@ WITH {phased}, templates AS (
 ), named AS (
     SELECT r.*, (SELECT min(n.service) FROM (SELECT DISTINCT service FROM active) AS n
                  WHERE n.service <> r.service AND length(n.service) >= {name_min}
-                   AND contains(r.example, n.service)) AS named,
-           regexp_matches(example, '{carried}') AS carried
+                   AND contains(r.body, n.service)) AS named,
+           regexp_matches(body, '{carried}') AS carried
     FROM rated AS r WHERE risen > {risen}
 ), weighed AS (
     SELECT *, risen * least(1, lines1 / {lines_full}) * CASE WHEN named IS NOT NULL THEN {other}
@@ -96,7 +95,8 @@ WITH {phased}, templates AS (
     FROM named
 ), services AS (
     SELECT view, service, sum(weight) AS strength,
-           max(struct_pack(weight, template, example, lines1, lines0, named, carried)) AS worst
+           max(struct_pack(weight, template, example := left(body, {example}), lines1, lines0, named,
+               carried)) AS worst
     FROM weighed GROUP BY view, service
 )
 SELECT service, sum(strength) / 2 AS strength, max(worst).template AS template,
@@ -125,7 +125,7 @@ def error_rise(logs: str, traces: str | None, bounds: Bounds) -> Query:
         example=EXAMPLE_CHARS,
         active=f"SELECT service, {bands(activity)} FROM work GROUP BY service",
         # errors are rare: all that came before is their baseline, in both views
-        views=views("templates", "service, template, example", ("lines",), base="0"),
+        views=views("templates", "service, template, body", ("lines",), base="0"),
         active_views=views("active", "service", ("active",), base="0"),
         quiet=QUIET_SPANS,
         lines_min=LINES_MIN,

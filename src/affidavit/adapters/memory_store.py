@@ -108,9 +108,10 @@ class MemoryStore:
 
     async def artifact(self, run_id: str, digest: str) -> bytes | None:
         """See `Store.artifact`."""
-        return next(
-            (item.content for item in await self.artifacts(run_id) if item.digest == digest), None
-        )
+        await self._enter()
+        run = self._runs.get(run_id)
+        kept = run.artifacts.items() if run else ()
+        return next((content for (address, _), content in kept if address == digest), None)
 
     async def artifacts(self, run_id: str) -> tuple[Artifact, ...]:
         """See `Store.artifacts`."""

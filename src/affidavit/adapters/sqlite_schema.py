@@ -13,7 +13,8 @@ import os
 import sqlite3
 import stat
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -38,6 +39,9 @@ OPEN_PAUSE_S: Final = 0.1
 """For processes that make the same file at once: the switch to a log does not wait by itself."""
 
 OWNER_ONLY: Final = 0o600
+
+SMALLEST: Final = 512
+"""Bytes of the smallest page that SQLite knows; no database is smaller."""
 
 TABLES: Final = (
     """
@@ -144,11 +148,7 @@ def open_database(path: Path) -> Database:
     writable = os.access(place, os.W_OK) and os.access(place.parent, os.W_OK | os.X_OK)
     try:
         sure = _open_prepared(place) if writable else _open_for_reading(place)
-        quick = _connect(place, "rw") if writable else sure
-        if writable:
-            quick.execute("PRAGMA synchronous = NORMAL")
-            quick.execute("PRAGMA wal_autocheckpoint = 0")  # a checkpoint syncs
-            _keep_private(place)
+        quick = _open_quick(place) if writable else sure
     except sqlite3.Error as error:
         raise _refused(place, error) from error
     found = place.stat()
@@ -173,12 +173,27 @@ def make_private_folder(path: Path) -> Path:
     return folder
 
 
+@contextmanager
+def transaction(
+    connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE"
+) -> Iterator[sqlite3.Connection]:
+    """All or nothing, with the write lock held from the start; whatever fails is rolled back."""
+    connection.execute(begin)
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
 def record_failed(path: Path, error: Exception) -> RecordFailed:
     """What SQLite's error means for the one who wanted to read or write."""
-    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    match primary:
-        case sqlite3.SQLITE_FULL:
-            what, hint = "the disk is full", "free some space, then: affidavit runs resume"
+    code = getattr(error, "sqlite_errorcode", 0)
+    match code if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF:
+        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR_SHMSIZE:
+            what = "the disk is full"
+            hint = "free some space; a run that was under way goes on: affidavit runs resume"
         case sqlite3.SQLITE_READONLY:
             what, hint = "it can only be read", "give its owner back the right to write"
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
@@ -210,7 +225,7 @@ def _find(path: Path) -> Path:
             )
         with suppress(FileExistsError):
             os.close(os.open(place, os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
-        mode = place.stat().st_mode
+        found = place.stat()
     except (OSError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise InputRefused(
@@ -218,14 +233,20 @@ def _find(path: Path) -> Path:
             code="STORE_UNREACHABLE",
             hint="name a file in a folder that you may write to: --store sqlite:PATH",
         ) from error
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(found.st_mode):
         what, instead = "no regular file", "PATH"
-        if stat.S_ISDIR(mode):
+        if stat.S_ISDIR(found.st_mode):
             what, instead = "a folder", f"{place / 'runs.db'}"
         raise InputRefused(
             f"the store {place} is {what}",
             code="STORE_NOT_A_FILE",
             hint=f"name a file: --store sqlite:{instead}",
+        )
+    if 0 < found.st_size < SMALLEST:  # SQLite would take a file of one byte for an empty one
+        raise InputRefused(
+            f"the store {place} is damaged or no database: it has {found.st_size} bytes",
+            code="STORE_DAMAGED",
+            hint=_mend(place),
         )
     return place
 
@@ -263,6 +284,15 @@ def _open_prepared(place: Path) -> sqlite3.Connection:
     raise AssertionError("the last attempt returns or raises")
 
 
+def _open_quick(place: Path) -> sqlite3.Connection:
+    """The quick connection to a file that is ready, which now is for its owner alone."""
+    _keep_private(place)
+    connection = _connect(place, "rw")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # a checkpoint syncs
+    return connection
+
+
 def _prepare(connection: sqlite3.Connection, place: Path) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA fullfsync = ON")  # macOS alone knows the difference
@@ -283,25 +313,21 @@ def _prepare(connection: sqlite3.Connection, place: Path) -> None:
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         # Another process may have made them while this one waited.
         if connection.execute("PRAGMA user_version").fetchone() == (0,):
             for statement in TABLES:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def _is_empty(connection: sqlite3.Connection, place: Path) -> bool:
     """Whether the file waits for its tables. Raises `InputRefused` for what is not ours."""
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    with transaction(connection, "BEGIN"):  # one look, while others may be making the tables
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if (application, version, tables) == (0, 0, 0):
         return True
     if application != APPLICATION_ID:
@@ -323,18 +349,14 @@ def _is_empty(connection: sqlite3.Connection, place: Path) -> bool:
 def _open_for_reading(place: Path) -> sqlite3.Connection:
     """A connection for a file or folder that cannot be written.
 
-    Beside a log SQLite needs its shared memory; where that cannot be made and no log holds
-    anything, the file alone is the whole store.
+    Without a log the file alone is the whole store, and is read as it stands: else SQLite would
+    make a log where it can, which then belongs to the reader and keeps the owner out. A reader that
+    stays open while the owner begins to write may then see damage; it is meant for a look.
     """
     log = place.with_name(place.name + "-wal")
-    try:
-        connection = _connect(place, "ro")
-        _probe(connection, place)
-    except sqlite3.OperationalError:
-        if log.exists() and log.stat().st_size > 0:
-            raise
-        connection = _connect(place, "ro&immutable=1")
-        _probe(connection, place)
+    is_written = log.exists() and log.stat().st_size > 0
+    connection = _connect(place, "ro" if is_written else "ro&immutable=1")
+    _probe(connection, place)
     return connection
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -24,7 +23,13 @@ from anyio.lowlevel import checkpoint
 from affidavit.adapters import sqlite_rows as rows
 from affidavit.adapters import standing as moves
 from affidavit.adapters.journal_text import read_line, write_line
-from affidavit.adapters.sqlite_schema import Database, is_busy, open_database, record_failed
+from affidavit.adapters.sqlite_schema import (
+    Database,
+    is_busy,
+    open_database,
+    record_failed,
+    transaction,
+)
 from affidavit.adapters.standing import Standing
 from affidavit.contract.errors import RecordFailed
 from affidavit.contract.journal import Entry
@@ -42,8 +47,8 @@ T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 
 QUICK_WRITES_MAX: Final = 256
-"""After so many quick writes one goes the sure way, which also moves the log into the file: some
-two megabytes of lines, so that the log stays small next to what it holds."""
+"""After so many quick writes one goes the sure way, which also moves the log into the file: lines
+alone make some four megabytes of log until then."""
 
 
 class SqliteStore:
@@ -217,7 +222,7 @@ class SqliteStore:
         if self._quick_writes > QUICK_WRITES_MAX:
             return await self._write_surely(work)
         try:
-            with self._quick_lock, _transaction(self._database.quick) as connection:
+            with self._quick_lock, transaction(self._database.quick) as connection:
                 return work(connection)
         except (sqlite3.Error, OverflowError) as error:
             if not is_busy(error):
@@ -232,7 +237,7 @@ class SqliteStore:
                     code="STORE_MOVED",
                     hint="bring the file back, then: affidavit runs resume",
                 )
-            with _transaction(connection):
+            with transaction(connection):
                 return work(connection)
 
         self._quick_writes = 0
@@ -253,18 +258,6 @@ class SqliteStore:
             return await to_thread.run_sync(run, limiter=self._turn)
         except (sqlite3.Error, OverflowError) as error:
             raise record_failed(self._database.path, error) from error
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """All or nothing, with the write lock held from the start; whatever fails is rolled back."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield connection
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
 
 
 def _known(connection: sqlite3.Connection, run_id: str) -> Standing:

@@ -131,10 +131,11 @@ WITH {phased}, series AS (
         -- the second highest: one sample alone is a spike
         list_extract(max(value, 2) FILTER (WHERE phase IN (1, 3)), -1) AS after,
         count(*) FILTER (WHERE phase IN (1, 3)) AS samples,
-        CASE WHEN max(value) <= 1.5 THEN 0.01 ELSE 1 END AS point
+        CASE WHEN lower(unit) IN ('%', 'percent') THEN 1
+             WHEN unit = '1' OR max(value) <= 1.5 THEN 0.01 ELSE 1 END AS point
     FROM samples
     WHERE resource IS NOT NULL AND is_share AND isfinite(value)
-    GROUP BY ALL
+    GROUP BY service, metric, statistic, unit, resource
 ), scaled AS (
     SELECT *, greatest(spread, {share} * abs(before),
         point * CASE resource WHEN 'cpu' THEN {cpu} ELSE {memory} END) AS scale
@@ -191,8 +192,9 @@ WITH {phased}, judged AS (
         list_extract(min(value, 2) FILTER (WHERE phase IN (1, 3)), -1) AS bottom,
         count(*) FILTER (WHERE phase IN (1, 3)) AS samples,
         count(*) FILTER (WHERE phase IN (0, 2)) AS baseline_samples,
-        CASE WHEN max(value) <= 1.5 THEN 100 ELSE 1 END AS points
-    FROM judged GROUP BY ALL
+        CASE WHEN lower(unit) IN ('%', 'percent') THEN 1
+             WHEN unit = '1' OR max(value) <= 1.5 THEN 100 ELSE 1 END AS points
+    FROM judged GROUP BY service, metric, statistic, unit, aspect
 ), shifted AS (
     SELECT service, aspect, metric, statistic, unit, samples, baseline_samples,
         CASE aspect WHEN 'availability' THEN low ELSE high END AS before,

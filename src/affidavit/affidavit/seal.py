@@ -6,41 +6,56 @@ file, and a file never an unpublished answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 
-from affidavit.affidavit.document import CitedCall, Document, write_document
-from affidavit.contract.journal import Entry
-from affidavit.contract.report import ReleaseRecord
-from affidavit.core.fold import fold
+from affidavit.affidavit.document import CitedCall, Document, PartStatements, write_document
+from affidavit.affidavit.exact import write_exact
+from affidavit.contract.agent import AgentRequest
+from affidavit.contract.draft import AnalysisCandidate, BoundCandidate, DraftCandidate
+from affidavit.contract.errors import InternalFault
+from affidavit.contract.evidence import Envelope
+from affidavit.contract.journal import Entry, EventType
+from affidavit.contract.report import (
+    PublishedAnalysis,
+    PublishedBound,
+    PublishedReport,
+    ReleaseRecord,
+    SourceRef,
+)
+from affidavit.contract.states import Provenance
+from affidavit.core.fold import CallView, RunView, fold
+from affidavit.release.reading import read_draft
+from affidavit.release.repair import apply_patch, read_patch
 
 
-def seal(
-    entries: Sequence[Entry], contents: Mapping[str, bytes], release: ReleaseRecord
-) -> bytes:
-    """The file of a run with these lines, these artifacts and this answer."""
+def seal(entries: Sequence[Entry], contents: Mapping[str, bytes], release: ReleaseRecord) -> bytes:
+    """The file of a run with these lines, these artifacts and this answer.
+
+    Raises InternalFault when something that the answer rests on is not there: then there is no
+    file, and with it no answer.
+    """
     view = fold(entries)
-    calls = []
-    for key in cited_calls(release):
-        call = view.calls[key]
-        if call.result_digest is not None:
-            calls.append(
-                CitedCall(key, call.tool, str(release.provenance), contents[call.result_digest])
-            )
-    return write_document(Document(release, tuple(calls), tuple(entries)))
+    keys = dict.fromkeys((*cited_calls(release), *_source_calls(view, contents, release)))
+    document = Document(
+        release=release,
+        request=AgentRequest.model_validate_json(
+            _content(contents, entries[0].data["request_digest"])
+        ),
+        calls=tuple(_call(view.calls[key], contents) for key in keys),
+        statements=tuple(_statements(entries, contents, release)),
+        journal=tuple(entries),
+    )
+    return write_document(document)
 
 
 def cited_calls(release: ReleaseRecord) -> tuple[str, ...]:
-    """Every call that the answer rests on, each once, in order of first mention."""
+    """Every call that the answer names, each once, in order of first mention."""
     cited: list[str] = []
     if release.result is not None:
         for analysis in release.result.analyses:
             cited.extend(analysis.tool_call_ids)
-        bounds = (
-            release.result.conclusion,
-            *release.result.action_plan,
-            *release.result.recommendations,
-        )
-        for part in (*release.result.analyses, *bounds):
+        for _, part in parts_of(release.result):
             for sentence in part.sentences:
                 cited.extend(sentence.tool_call_ids)
                 cited.extend(item.tool_call_id for item in sentence.statements)
@@ -48,3 +63,99 @@ def cited_calls(release: ReleaseRecord) -> tuple[str, ...]:
         cited.extend(fact.tool_call_id for fact in release.fallback.observed_facts)
         cited.extend(lead.tool_call_id for lead in release.fallback.leads)
     return tuple(dict.fromkeys(cited))
+
+
+def parts_of(
+    report: PublishedReport,
+) -> Iterator[tuple[str, PublishedAnalysis | PublishedBound]]:
+    """Every part of a report that holds sentences, with the JSON pointer to it."""
+    for place, analysis in enumerate(report.analyses):
+        yield f"/analyses/{place}", analysis
+    yield "/conclusion", report.conclusion
+    for place, action in enumerate(report.action_plan):
+        yield f"/action_plan/{place}", action
+    for place, advice in enumerate(report.recommendations):
+        yield f"/recommendations/{place}", advice
+
+
+def source_of(envelope: Envelope) -> SourceRef:
+    """The source that a projection was read from."""
+    return SourceRef(source_type=envelope.source_type, source=envelope.source, scope=envelope.scope)
+
+
+def _content(contents: Mapping[str, bytes], address: object) -> bytes:
+    content = contents.get(str(address))
+    if content is None:
+        raise InternalFault("the file cannot be sealed: something that the answer needs is gone")
+    return content
+
+
+def _source_calls(
+    view: RunView, contents: Mapping[str, bytes], release: ReleaseRecord
+) -> Iterator[str]:
+    """The calls behind the sources that a fallback lists: it says that they were read."""
+    listed = set(release.fallback.verified_sources) if release.fallback is not None else set()
+    if not listed:
+        return
+    for key, call in view.calls.items():
+        result = contents.get(call.result_digest or "")
+        is_ready = call.settled is EventType.TOOL_CALL_READY
+        if is_ready and result is not None and source_of(_envelope(result)) in listed:
+            yield key
+
+
+def _envelope(result: bytes) -> Envelope:
+    return Envelope.model_validate_json(result)
+
+
+def _call(call: CallView, contents: Mapping[str, bytes]) -> CitedCall:
+    header = json.loads(_content(contents, call.request_digest))
+    return CitedCall(
+        tool_call_id=call.tool_call_id,
+        tool=call.tool,
+        provenance=Provenance(header["provenance"]),
+        result=_content(contents, call.result_digest),
+    )
+
+
+def _statements(
+    entries: Sequence[Entry], contents: Mapping[str, bytes], release: ReleaseRecord
+) -> Iterator[PartStatements]:
+    """What the author of a published report bound to its sentences, ids as they were repaired."""
+    if release.result is None:
+        return
+    candidate = _examined(entries, contents)
+    for at, part in _parts_of(candidate):
+        yield PartStatements(
+            at=at,
+            written=part.written,
+            sentences=tuple(
+                tuple(write_exact(statement) for statement in sentence.statements)
+                for sentence in part.sentences
+            ),
+        )
+
+
+def _examined(entries: Sequence[Entry], contents: Mapping[str, bytes]) -> DraftCandidate:
+    """The draft as the guard let it through: the author's, with the applied patch if any."""
+    ended = next(entry for entry in entries if entry.type is EventType.COLLECTION_ENDED)
+    candidate = read_draft(_content(contents, ended.data["draft_digest"]))
+    for entry in entries:
+        if entry.type is EventType.EVIDENCE_REPAIR_ATTEMPT and entry.data["patch_digest"]:
+            patch = _content(contents, entry.data["patch_digest"]).decode("utf-8")
+            candidate = apply_patch(candidate, read_patch(patch))
+    return candidate
+
+
+def _parts_of(
+    candidate: DraftCandidate,
+) -> Iterator[tuple[str, AnalysisCandidate | BoundCandidate]]:
+    """As `parts_of`, for a draft."""
+    for place, analysis in enumerate(candidate.analyses or ()):
+        yield f"/analyses/{place}", analysis
+    if candidate.conclusion is not None:
+        yield "/conclusion", candidate.conclusion
+    for place, action in enumerate(candidate.action_plan):
+        yield f"/action_plan/{place}", action
+    for place, advice in enumerate(candidate.recommendations):
+        yield f"/recommendations/{place}", advice

@@ -7,6 +7,7 @@ a person reads and what the check allows for. Nothing here claims a cause.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -19,6 +20,9 @@ _DIGITS: Final = Context(prec=3)
 
 QUOTE_CHARS_MAX: Final = 160
 """As much of a log line as a reader needs to recognise it."""
+
+UNTOLD_STATISTICS: Final = frozenset({"gauge", "value"})
+"""How a metric is sampled, which is no statistic of it."""
 
 _MOVES: Final[Mapping[str, str]] = {"up": "rose", "down": "fell", "flat": "stayed"}
 
@@ -51,36 +55,60 @@ def _json(number: Decimal) -> int | float:
     return int(number) if number == number.to_integral_value() else float(number)
 
 
+_BYTES: Final = (("GB", Decimal(10) ** 9), ("MB", Decimal(10) ** 6), ("kB", Decimal(10) ** 3))
+
+
+def readable(before: Quantity, after: Quantity) -> tuple[Quantity, Quantity]:
+    """Both numbers in one unit that a person reads: bytes scaled, UCUM annotations dropped."""
+    unit = before.unit
+    if unit != after.unit:
+        return before, after
+    if unit == "By":
+        size = max(abs(before.number), abs(after.number))
+        name, step = next((item for item in _BYTES if size >= item[1]), ("B", Decimal(1)))
+        return _divided(before, step, name), _divided(after, step, name)
+    shown = re.sub(r"\{[^}]*\}", "", unit)
+    shown = "" if shown in ("", "1") else f"1{shown}" if shown.startswith("/") else shown
+    return _divided(before, Decimal(1), shown), _divided(after, Decimal(1), shown)
+
+
+def _divided(quantity: Quantity, step: Decimal, unit: str) -> Quantity:
+    return Quantity(number=rounded(Quantity(number=quantity.number / step)), unit=unit)
+
+
 def _with_unit(quantity: Quantity) -> str:
-    unit = {"1": "", "": "", "%": " %"}.get(quantity.unit, f" {quantity.unit}")
-    return f"{rounded(quantity)}{unit}"
+    gap = "" if quantity.unit in ("", "%") else " "
+    return f"{rounded(quantity)}{gap}{quantity.unit}"
 
 
 def signal_name(change: Change) -> str:
     """The attribute with its statistic, as a statement names it: `p95 latency`."""
-    return f"{change.statistic} {change.attribute}" if change.statistic else change.attribute
+    if change.statistic is None or change.statistic in UNTOLD_STATISTICS:
+        return change.attribute
+    return f"{change.statistic} {change.attribute}"
 
 
 def say_move(change: Change) -> str:
     """The signal and its move, without the place."""
+    before, after = readable(change.before, change.after)
     return (
         f"{signal_name(change)} {_MOVES[change.direction]} from"
-        f" {_with_unit(change.before)} to {_with_unit(change.after)}"
+        f" {_with_unit(before)} to {_with_unit(after)}"
     )
 
 
 def say_change(change: Change, tool_call_id: str) -> Sentence:
     """What a scan found: a signal against its own baseline."""
-    before, after = rounded(change.before), rounded(change.after)
+    before, after = readable(change.before, change.after)
     text = f"At {change.subject}, {say_move(change)}."
     statement = {
         "kind": "change",
         "tool_call_id": tool_call_id,
         "subject": change.subject,
         "attribute": signal_name(change),
-        "from": _json(before),
-        "to": _json(after),
-        "unit": change.after.unit,
+        "from": _json(before.number),
+        "to": _json(after.number),
+        "unit": after.unit,
         "direction": change.direction,
     }
     return Sentence(text, tool_call_id, (statement,))

@@ -54,6 +54,9 @@ SUSPECTS_MAX: Final = 2
 SENTENCES_MAX: Final = 3
 """Changes told per service: enough to recognise the fault, few enough to read."""
 
+WEIGHT_MIN: Final = 0.3
+"""A change that weighs less is true and tells a reader nothing."""
+
 _FIRST: Final = ("topology", "metric_scan", "error_logs")
 _CLOSE: Final = ("metric_scan", "error_logs")
 
@@ -179,7 +182,11 @@ def _told(suspect: Suspect) -> tuple[Sentence, ...]:
 
 def _changes(suspect: Suspect) -> list[Found]:
     """The abnormal changes of a suspect, strongest first, one a kind of signal before the rest."""
-    changes = [item for item in suspect.found if isinstance(item.fact, Change)]
+    changes = [
+        item
+        for item in suspect.found
+        if isinstance(item.fact, Change) and weigh_change(item.fact)[1] >= WEIGHT_MIN
+    ]
     ordered = sorted(changes, key=_strength)
     firsts: dict[str, Found] = {}
     for item in ordered:
@@ -236,9 +243,7 @@ def _absences(state: AgentState) -> Iterator[Sentence]:
 def _scope(state: AgentState) -> str:
     asked = sorted({item.tool for item in state.observations if item.envelope is not None})
     window = state.request.window
-    when = (
-        f" from {format_instant(window.start)} to {format_instant(window.end)}" if window else ""
-    )
+    when = f" from {format_instant(window.start)} to {format_instant(window.end)}" if window else ""
     return f"{', '.join(asked) or 'nothing'}{when}"
 
 

@@ -116,9 +116,7 @@ def weigh_change(change: Change) -> tuple[str, float]:
     return class_, full * score / (score + HALF_SCORE)
 
 
-def _suspect(
-    entity: str, places: Mapping[str, _Place], callees: Mapping[str, set[str]]
-) -> Suspect:
+def _suspect(entity: str, places: Mapping[str, _Place], callees: Mapping[str, set[str]]) -> Suspect:
     weight = places[entity].weight()
     called = [places[name].weight() for name in callees.get(entity, ()) if name in places]
     explained = EXPLAINED_SHARE * max(called, default=0.0)

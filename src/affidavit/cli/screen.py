@@ -1,61 +1,119 @@
 """What a person or a script sees: inert text, one JSON object, one clear error line.
 
 Data is never markup: control and bidirectional characters are taken out before anything is
-printed, so that a log line can neither colour, move nor spoof the screen.
+printed, so that a log line can neither colour, move nor spoof the screen. In JSON they stand as
+escapes: nothing is lost, and a terminal obeys none of it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import unicodedata
 from typing import Final, NoReturn
 
-from affidavit.contract.errors import AffidavitError
+from affidavit.contract.errors import AffidavitError, InternalFault, RecordFailed
 from affidavit.contract.states import ReleaseOutcome
 
-EXIT_USAGE: Final = 2
+EXIT_ALTERED: Final = 1
+EXIT_REFUSED: Final = 2
+EXIT_UNSIGNED: Final = 3
+EXIT_FAILED: Final = 4
 EXIT_WAITING: Final = 6
+EXIT_INTERRUPTED: Final = 130
 EXIT_OF: Final = {
     ReleaseOutcome.SUCCESS: 0,
     ReleaseOutcome.FALLBACK: 3,
-    ReleaseOutcome.FAILED: 4,
+    ReleaseOutcome.FAILED: EXIT_FAILED,
     ReleaseOutcome.CANCELLED: 5,
 }
-"""Exit codes of `diagnose`, `gate` and `runs show`."""
+"""Exit codes of `diagnose`, `gate` and `runs show`; those above stand in docs/cli.md too."""
 
-_BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+BIDI: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that turn the direction of what follows (Unicode TR 9); all are of category Cf."""
+
+
+def is_obeyed(char: str) -> bool:
+    """Whether a terminal, or the reader's eye, could be led by this character.
+
+    Every control, format, private, unassigned and surrogate character, and the line and paragraph
+    separators; a line break and a tab are judged by the caller.
+    """
+    category = unicodedata.category(char)
+    return category[0] == "C" or category in {"Zl", "Zp"} or char in BIDI
 
 
 def inert(text: str) -> str:
-    """The text without anything that a terminal would obey; line breaks stay."""
-    return "".join(
-        char
-        for char in text
-        if char in "\n\t" or (unicodedata.category(char)[0] != "C" and char not in _BIDI)
-    )
+    """The text without anything that a terminal would obey; line breaks and tabs stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char for char in text if char in "\n\t" or not is_obeyed(char))
+
+
+def one_line(text: str) -> str:
+    """The inert text on a single line."""
+    return " ".join(inert(text.replace("\r", " ")).split())
 
 
 def say(text: str) -> None:
-    """A line of the answer, on standard output."""
+    """A part of the answer, on standard output; it may hold several lines."""
     sys.stdout.write(inert(text) + "\n")
 
 
 def tell(text: str) -> None:
-    """A line about the work, on standard error."""
-    sys.stderr.write(inert(text) + "\n")
+    """One line about the work, on standard error."""
+    sys.stderr.write(one_line(text) + "\n")
     sys.stderr.flush()
+
+
+def to_json(value: object) -> str:
+    """The value as one line of JSON, every character that is obeyed written as an escape."""
+    text = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
+    if text.isascii():
+        return text
+    return "".join(
+        json.dumps(char)[1:-1] if not char.isascii() and is_obeyed(char) else char for char in text
+    )
 
 
 def say_json(value: object) -> None:
     """Exactly one JSON object, on standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, sort_keys=True) + "\n")
+    sys.stdout.write(to_json(value) + "\n")
 
 
 def leave_refused(error: AffidavitError, *, as_json: bool) -> NoReturn:
-    """One clear line (or one JSON object) that says what, where and how to mend it; exit 2 or 4."""
+    """One clear line (and one JSON object) that says what, where and how to mend it.
+
+    Exit 2 for what the user can mend, 4 for a store that failed or a fault of ours.
+    """
     if as_json:
-        body = {"code": error.code, "message": error.message, "hint": error.hint}
-        say_json({"error": body})
+        say_json({"error": error_body(error)})
     tell(f"affidavit: {error.message}" + (f" ({error.hint})" if error.hint else ""))
-    raise SystemExit(EXIT_USAGE)
+    raise SystemExit(
+        EXIT_FAILED if isinstance(error, (RecordFailed, InternalFault)) else EXIT_REFUSED
+    )
+
+
+def error_body(error: AffidavitError) -> dict[str, str]:
+    """The error as `--json` shows it.
+
+    What could not be recorded has one public code (L5); the store's own is its `reason`.
+    """
+    code = RecordFailed.code if isinstance(error, RecordFailed) else error.code
+    body = {"code": code, "message": error.message, "hint": error.hint}
+    return body if code == error.code else {**body, "reason": error.code}
+
+
+def open_screen() -> None:
+    """Standard streams that can say everything; what their encoding lacks becomes an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def leave_unheard() -> NoReturn:
+    """Whoever read our output has gone (`affidavit show … | head`): leave without a word."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+    raise SystemExit(EXIT_FAILED)

@@ -85,7 +85,9 @@ class DraftCandidate:
     limitations: LimitationsCandidate | None = None
 
 
-_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9\u4e00-\u9fff`])|(?<=[。！？])\s*|\n+")
+_END: Final = re.compile(
+    r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]?[A-Z0-9\u4e00-\u9fff`])|(?<=[。！？])\s*|\n+"
+)
 
 
 def split_sentences(text: str) -> tuple[str, ...]:
@@ -206,9 +208,7 @@ def _bound(raw: object) -> BoundCandidate | None:
 
 
 def _bounds(raw: object) -> tuple[BoundCandidate, ...]:
-    return tuple(
-        _bound(item) or BoundCandidate(None, (), ()) for item in _bounded(raw)
-    )
+    return tuple(_bound(item) or BoundCandidate(None, (), ()) for item in _bounded(raw))
 
 
 def _limitations(raw: object) -> LimitationsCandidate | None:

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Final
 
 
-
 class EventType(StrEnum):
     """Everything that a journal can say."""
 

@@ -23,9 +23,7 @@ class Limits(Record):
 
 PROFILES: Final[Mapping[str, Limits]] = MappingProxyType(
     {
-        "simple": Limits(
-            iterations=5, tokens=20_000, timeout_s=60, tool_calls=20, concurrency=4
-        ),
+        "simple": Limits(iterations=5, tokens=20_000, timeout_s=60, tool_calls=20, concurrency=4),
         "standard": Limits(
             iterations=10, tokens=80_000, timeout_s=180, tool_calls=60, concurrency=4
         ),

@@ -174,7 +174,8 @@ EXPLANATIONS: Final[Mapping[EvidenceCode, Explanation]] = MappingProxyType(
             "Read it through a new call of this run.",
         ),
         EvidenceCode.INVOCATION_NOT_READY: _x(
-            "The cited call failed or is not finished.", "Ask again, and cite the call that answers."
+            "The cited call failed or is not finished.",
+            "Ask again, and cite the call that answers.",
         ),
         EvidenceCode.EVIDENCE_KIND_MISMATCH: _x(
             "A finding cites an empty result, or an absence cites a result with content.",

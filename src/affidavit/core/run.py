@@ -9,7 +9,7 @@ loss of the lease or the call's own time limit ends.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
@@ -260,7 +260,8 @@ async def drive_lease(driver: Driver, run_id: str) -> AsyncIterator[Run]:
             finally:
                 tasks.cancel_scope.cancel()
     finally:
-        with anyio.CancelScope(shield=True):
+        # A lease that cannot be given back runs out by itself; what was published stands.
+        with anyio.CancelScope(shield=True), suppress(RecordFailed):
             await store.release(lease)
     if failure is not None:
         raise failure

@@ -6,6 +6,7 @@ moved there by one rename, so that a failed import leaves nothing half-written.
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -191,6 +192,20 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, Json]]) -> int:
     if lines:
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(lines)
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> int:
+    """Writes a CSV table; no row, no file. Returns the number of rows."""
+    count = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        for row in rows:
+            writer.writerow(row)
+            count += 1
+    if not count:
+        path.unlink()
+    return count
 
 
 def read_text(path: Path) -> str:

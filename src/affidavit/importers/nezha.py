@@ -190,7 +190,9 @@ def quiet_day(src: Path, case: Case, cases: tuple[Case, ...]) -> Path | None:
     return None
 
 
-def sources(src: Path, case: Case, quiet: Path | None, signal: str) -> tuple[tuple[Path, bool], ...]:
+def sources(
+    src: Path, case: Case, quiet: Path | None, signal: str
+) -> tuple[tuple[Path, bool], ...]:
     """The files that hold a signal of a case, each with whether it is the quiet minute."""
     named = [(src / case.day / f"{case.minute}_{signal}.parquet", False)]
     if quiet is not None:
@@ -237,6 +239,7 @@ NO_SPAN: Final = """'' AS trace_id, '' AS span_id, '' AS parent_span_id, '' AS s
     '' AS name, now() AS timestamp, 0::BIGINT AS duration_us, '' AS instance"""
 NO_LINE: Final = """now() AS timestamp, '' AS service_name, '' AS severity_text, '' AS body,
     '' AS trace_id, '' AS span_id, '' AS instance"""
+
 
 def raw_lines(path: Path) -> str:
     """The lines as they are, with the time of day that the logger printed, where it did."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -54,6 +54,15 @@ def save(con: DuckDBPyConnection, query: str, path: Path) -> int:
         con.execute(f"COPY \"saved rows\" TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
     con.execute('DROP TABLE "saved rows"')
     return int(count)
+
+
+def pack(con: DuckDBPyConnection, table: Path, types: Mapping[str, str]) -> Path:
+    """Turns a CSV of ours into Parquet beside it, a twentieth of its size, and removes the CSV."""
+    columns = ", ".join(f"'{name}': '{type_}'" for name, type_ in types.items())
+    packed = table.with_suffix(".parquet")
+    save(con, f"SELECT * FROM read_csv({quoted(table)}, columns = {{{columns}}})", packed)
+    table.unlink()
+    return packed
 
 
 def quoted(path: Path) -> str:

@@ -4,6 +4,7 @@ Exit codes: 0 done, 2 refused (one clear line on standard error).
 """
 
 import argparse
+import signal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +28,10 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("stopped")
     return 0
+
+
+def _stop(*_: object) -> None:
+    raise KeyboardInterrupt  # as Ctrl-C: the rig goes down and its folder is removed
 
 
 def _run(chosen: argparse.Namespace) -> None:
@@ -79,4 +84,5 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)
     sys.exit(main())

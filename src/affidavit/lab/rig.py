@@ -6,10 +6,10 @@ connections as it should, and a successor can listen before its forerunner stops
 """
 
 import json
+import select
 import socket
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -26,6 +26,8 @@ from affidavit.lab.plant import Component, Plant
 
 Link = tuple[str, str]
 """Caller and callee of a call that goes through a relay."""
+READY_S = 60.0
+"""How long a process may take to listen; filling the largest database takes some four."""
 STOP_S = 5.0
 """How long a process may drain before it is killed."""
 _CONTROL_TIMEOUT_S = 10.0  # a schema change on the full database takes well under one
@@ -42,7 +44,6 @@ class Running:
 
     component: Component
     process: subprocess.Popen[str]
-    started_monotonic: float
 
 
 class Rig:
@@ -105,7 +106,7 @@ class Rig:
         )
         process = self._spawn("affidavit.lab.nodes", spec.to_line(), component.name)
         self._await_ready(process, component.name)
-        self.running[component.name] = Running(component, process, time.monotonic())
+        self.running[component.name] = Running(component, process)
 
     def _port(self, caller: str, callee: str) -> int:
         return self._links.get((caller, callee)) or self.ports[callee]
@@ -118,8 +119,13 @@ class Rig:
         self._await_ready(self._relays[link], name)
 
     def _await_ready(self, process: subprocess.Popen[str], name: str) -> None:
-        """Wait for the line that a process prints once it listens; it ends by itself or says so."""
-        if process.stdout is None or process.stdout.readline().strip() != "ready":
+        """Wait for the line that a process prints once it listens. Raises `RigError`."""
+        listening = (
+            process.stdout is not None
+            and select.select([process.stdout], [], [], READY_S)[0]
+            and process.stdout.readline().strip() == "ready"
+        )
+        if not listening:
             process.kill()
             said = (self.folder / f"{name}.stderr").read_text(encoding="utf-8").splitlines()
             reason = said[-1][:_REASON_MAX] if said else "it gave no reason"

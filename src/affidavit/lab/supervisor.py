@@ -19,9 +19,10 @@ RESTART_AFTER_S = 20.0
 class Supervisor:
     """Look once a pass; `held_down` names what must not be restarted."""
 
-    def __init__(self, rig: Rig, log: Path) -> None:
+    def __init__(self, rig: Rig, log: Path, restart_after_s: float = RESTART_AFTER_S) -> None:
         self._rig = rig
         self._log = log
+        self._restart_after_s = restart_after_s
         self._due: dict[str, float] = {}
         self.held_down: set[str] = set()
 
@@ -52,7 +53,7 @@ class Supervisor:
         code = self._rig.running[name].process.poll() or 0
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
         self._say(name, "ERROR", f"process of {name}-1 ended {how}")
-        self._due[name] = time.monotonic() + RESTART_AFTER_S
+        self._due[name] = time.monotonic() + self._restart_after_s
 
     def _say(self, name: str, severity: str, body: str) -> None:
         row = {

@@ -15,6 +15,7 @@ from affidavit.contract.journal import Entry
 from affidavit.contract.states import ReleaseOutcome, RunState, is_terminal
 
 CommandKind: TypeAlias = Literal["cancel", "pause", "wake"]
+"""What may be said to a run from elsewhere."""
 
 WAKING: Final[frozenset[CommandKind]] = frozenset({"cancel", "wake"})
 """Commands that a paused run is driven for; a pause has nothing to tell it."""

@@ -123,10 +123,10 @@ class MetricScan:
 
     The baseline is `baseline` where a series has at least `samples_min` samples in it, else all of
     its samples before the window. scale = max(1.4826 MAD, the distance of either 5 % tail from the
-    median / 1.645, floor), so that each is a standard deviation where samples are normal;
-    a sample is abnormal at `threshold` scales from the median, and normal within `normal`; a series is anomalous with
-    `run_min` neighbouring abnormal samples on one side, or one where the window has fewer than
-    three. `after` is the median of the strongest run, else of the window;
+    median / 1.645, floor), so that each is a standard deviation where samples are normal. A sample
+    is abnormal at `threshold` scales from the median, and normal within `normal` of them; a series
+    is anomalous with `run_min` neighbouring abnormal samples on one side, or with one where the
+    window has fewer than three. `after` is the median of the strongest run, else of the window;
     score = (after - before) / scale.
 
     Columns: service, instance, metric, statistic, unit, before, after, scale, score, anomalous,

@@ -81,5 +81,7 @@ def _round(quantity: Quantity) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    said = _round(cell.quantity) if cell.quantity else text_template(cell.text or "")
+    said = text_template(cell.text) if cell.text is not None else ""
+    if cell.quantity is not None:
+        said = _round(cell.quantity)
     return f"{_name(cell.name)}={said}"

@@ -114,9 +114,10 @@ def _cut(seen: tuple[SeenCall, ...]) -> Iterator[str]:
         if envelope.truncated:
             source = name(f"{envelope.source_type} {envelope.source}")
             total = "an unknown number" if envelope.total is None else str(envelope.total)
+            facts = f", and {len(envelope.facts)} of their facts kept" if envelope.read else ""
             yield (
                 f"The answer of {source} to {call.tool_call_id} was cut: "
-                f"{envelope.count} of {total} items were read."
+                f"{envelope.count} of {total} items were read{facts}."
             )
 
 

@@ -90,7 +90,7 @@ def word_signal(attribute: str, statistic: str | None) -> str:
 def _fact(envelope: Envelope, fact: Fact) -> str:
     match fact:
         case Value():
-            return _value(fact)
+            return _value(envelope, fact)
         case Change():
             return _change(fact)
         case Onset():
@@ -107,8 +107,12 @@ def _fact(envelope: Envelope, fact: Fact) -> str:
             assert_never(fact)
 
 
-def _value(fact: Value) -> str:
-    said = quantity(fact.quantity) if fact.quantity else quote(fact.text or "")
+def _value(envelope: Envelope, fact: Value) -> str:
+    said = (
+        quantity(fact.quantity)
+        if fact.quantity
+        else _words(fact.text or "", fact.emitter or envelope.emitter)
+    )
     when = f" at {format_instant(fact.at)}" if fact.at else ""
     within = f" over {span(fact.window)}" if fact.window else ""
     signal = word_signal(fact.attribute, fact.statistic)
@@ -150,17 +154,23 @@ def _line(envelope: Envelope, fact: Line) -> str:
 
 
 def _row(envelope: Envelope, fact: Row) -> str:
-    cells = ", ".join(_cell(cell) for cell in fact.cells[:CELLS_MAX])
+    cells = ", ".join(_cell(envelope, cell) for cell in fact.cells[:CELLS_MAX])
     more = f", {CUT_MARK}" if len(fact.cells) > CELLS_MAX else ""
     when = f" at {format_instant(fact.at)}" if fact.at else ""
     who = f"{name(fact.subject)}: " if fact.subject else ""
     return f"{who}{name(envelope.source)} holds a row{when} with {cells or 'no cells'}{more}."
 
 
-def _cell(cell: Cell) -> str:
-    if cell.quantity is not None:
-        return f"{name(cell.name)} = {quantity(cell.quantity)}"
-    return f"{name(cell.name)} = {'null' if cell.text is None else quote(cell.text)}"
+def _cell(envelope: Envelope, cell: Cell) -> str:
+    """A cell as it was written, where its text says more than the number read out of it."""
+    if cell.text is not None:
+        return f"{name(cell.name)} = {_words(cell.text, cell.emitter or envelope.emitter)}"
+    return f"{name(cell.name)} = {'null' if cell.quantity is None else quantity(cell.quantity)}"
+
+
+def _words(text: str, emitter: Emitter) -> str:
+    """Quoted words, and a warning where a caller could have chosen them (C13)."""
+    return f"{quote(text)} (a caller's words)" if emitter is Emitter.REQUEST else quote(text)
 
 
 def _window_of(fact: Fact) -> Window | None:

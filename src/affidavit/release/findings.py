@@ -40,9 +40,7 @@ ENDINGS: Final[Mapping[Ending, _Pairs]] = MappingProxyType(
         Ending.CONCLUDED: _OWN_END,
         Ending.GAVE_UP: _OWN_END,
         Ending.UNREADABLE: _OWN_END,
-        Ending.PROTOCOL_VIOLATED: frozenset(
-            {(AgentStatus.DONE, _VIOLATED), (AgentStatus.LOOP_DETECTED, _VIOLATED)}
-        ),
+        Ending.PROTOCOL_VIOLATED: frozenset({(AgentStatus.LOOP_DETECTED, _VIOLATED)}),
         Ending.LOOP_DETECTED: frozenset({(AgentStatus.LOOP_DETECTED, _SATURATED)}),
         Ending.BUDGET_EXHAUSTED: frozenset(
             {(AgentStatus.BUDGET_EXCEEDED, _SPENT), (AgentStatus.MAX_ITERATIONS, _SPENT)}
@@ -56,7 +54,10 @@ ENDINGS: Final[Mapping[Ending, _Pairs]] = MappingProxyType(
 
 
 def findings_after(stop: RunStopped, question: str) -> Findings:
-    """The findings of a run that was stopped, during collection or during release (L4, N5)."""
+    """The findings of a run that was stopped, during collection or during release (L4, N5).
+
+    A pause is no end, and must not come here: what no row names is an internal failure.
+    """
     match stop:
         case RunCancelled():
             return Findings(question, Ending.CANCELLED, AgentStatus.CANCELLED)

@@ -63,7 +63,9 @@ async def reads_what_was_written(open_store: OpenStore) -> None:
     await store.append(lease, Append(lines[5:], durable=True))
     for handle in (store, open_store()):
         read = await handle.read(run.id)
-        written = tuple(replace(line, data=_freeze_mapping(line.data)) for line in (*run.lines, *lines))
+        written = tuple(
+            replace(line, data=_freeze_mapping(line.data)) for line in (*run.lines, *lines)
+        )
         require(read == written, "a line reads as it was written", read)
         require(first_break(run.id, read) is None, "the chain of what is read holds")
         head = await handle.head(run.id)

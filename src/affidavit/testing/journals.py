@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from affidavit.contract.journal import EVENT_FIELDS, Entry, Event, EventType
@@ -12,8 +12,8 @@ from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.core.canonical import digest
 from affidavit.core.chain import GENESIS, extend, to_us
 from affidavit.ports.store import Append, Artifact, Lease, RunHead, Store
+from affidavit.testing.virtual_clock import START
 
-START: Final = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
 START_US: Final = to_us(START)
 SECOND_US: Final = 1_000_000
 TTL_US: Final = 30 * SECOND_US

@@ -19,6 +19,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 START: Final = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+"""Where virtual time begins; any moment will do that is the same each time."""
 
 
 class VirtualClock:

@@ -81,7 +81,9 @@ class Tool(Generic[A]):
         try:
             return self.arguments.model_validate_json(canonical_json(raw))
         except ValidationError as error:
-            fields = sorted({".".join(str(part) for part in item["loc"]) for item in error.errors()})
+            fields = sorted(
+                {".".join(str(part) for part in item["loc"]) for item in error.errors()}
+            )
             raise ArgumentsRefused(f"arguments do not fit: {', '.join(fields)}") from None
 
 

@@ -81,6 +81,5 @@ class Observer:
 def calls_of(decision: bytes) -> tuple[ToolCallRequest, ...]:
     """The calls of a recorded decision."""
     return tuple(
-        ToolCallRequest(item["tool"], item["arguments"])
-        for item in json.loads(decision)["calls"]
+        ToolCallRequest(item["tool"], item["arguments"]) for item in json.loads(decision)["calls"]
     )

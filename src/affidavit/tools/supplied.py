@@ -32,10 +32,20 @@ from affidavit.contract.states import (
 )
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.ledger.snapshot import LedgerSnapshot, StoredCall
+from affidavit.tools.readers.drafts import draft_of_answer
 from affidavit.tools.readers.moments import find_stamp, read_epoch
 from affidavit.tools.readers.numbers import to_decimal
 from affidavit.tools.readers.origin import class_of, subject_of
 from affidavit.tools.readers.result import RawResult, ReadError, read_result
+
+__all__ = (
+    "GateInput",
+    "SuppliedCall",
+    "draft_of_answer",
+    "read_gate_input",
+    "scope_of",
+    "supplied_ledger",
+)
 
 CALLS_MAX: Final = 1_000
 """Calls of one answer; the research profile allows 200."""

@@ -77,7 +77,9 @@ def _conclusion(candidate: DraftCandidate) -> Iterator[Violation]:
     if candidate.conclusion is None:
         yield _wrong(EvidenceCode.CONCLUSION_UNBOUND, "conclusion")
         return
-    yield from _bound(candidate, candidate.conclusion, EvidenceCode.CONCLUSION_UNBOUND, "conclusion")
+    yield from _bound(
+        candidate, candidate.conclusion, EvidenceCode.CONCLUSION_UNBOUND, "conclusion"
+    )
 
 
 def _bounds(candidate: DraftCandidate, part: str, code: EvidenceCode) -> Iterator[Violation]:
@@ -96,9 +98,7 @@ def _bound(
     known = {analysis.id for analysis in candidate.analyses or ()}
     for place, name in enumerate(bound.based_on_analysis_ids):
         if name not in known:
-            yield _wrong(
-                EvidenceCode.ANALYSIS_REF_UNKNOWN, *path, "based_on_analysis_ids", place
-            )
+            yield _wrong(EvidenceCode.ANALYSIS_REF_UNKNOWN, *path, "based_on_analysis_ids", place)
 
 
 def _limitations(candidate: DraftCandidate) -> Iterator[Violation]:

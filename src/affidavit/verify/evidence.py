@@ -141,9 +141,7 @@ def _bound_citations(
 ) -> Iterator[Violation]:
     for number, sentence in enumerate(sentences):
         for place, call in enumerate(sentence.tool_call_ids):
-            yield from _unread(
-                call, ledger, *path, "sentences", number, "tool_call_ids", place
-            )
+            yield from _unread(call, ledger, *path, "sentences", number, "tool_call_ids", place)
     for below, call in _stated(sentences, written=True):
         yield from _unread(call, ledger, *path, *below)
 
@@ -154,9 +152,7 @@ def _unread(call: str, ledger: LedgerSnapshot, *path: str | int) -> Iterator[Vio
         yield Violation(code=read.code, pointer=point(*path))
 
 
-def _refusal(
-    analysis: AnalysisCandidate, call: str, ledger: LedgerSnapshot
-) -> EvidenceCode | None:
+def _refusal(analysis: AnalysisCandidate, call: str, ledger: LedgerSnapshot) -> EvidenceCode | None:
     """Why an analysis may not cite a call: it cannot be read back, or is of the other kind (G8)."""
     read = ledger.read_back(call)
     if isinstance(read, Unverified):

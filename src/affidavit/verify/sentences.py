@@ -55,8 +55,16 @@ def number_sentences(candidate: DraftCandidate) -> tuple[Sentence, ...]:
         *_scope(candidate),
     )
     return tuple(
-        Sentence(number, item.pointer, item.part, item.text, item.calls, item.analyses,
-                 item.statements, item.shared)
+        Sentence(
+            number,
+            item.pointer,
+            item.part,
+            item.text,
+            item.calls,
+            item.analyses,
+            item.statements,
+            item.shared,
+        )
         for number, item in enumerate(raw, start=1)
     )
 

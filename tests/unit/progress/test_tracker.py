@@ -12,6 +12,7 @@ from affidavit.contract.journal import Event, EventType
 from affidavit.contract.states import EvidenceClass
 from affidavit.core.run import Stage
 from affidavit.ledger.reader import take_snapshot
+from affidavit.ledger.snapshot import Verified
 from affidavit.ledger.writer import CallHeader, fail, intend, refuse, reuse, settle
 from affidavit.progress.tracker import (
     RefusedCall,
@@ -57,10 +58,11 @@ def test_a_tracker_holds_no_payload() -> None:
 async def test_the_journal_tells_the_same_story() -> None:
     """A driver that takes over tracks what the first one did: found, failed, refused, reused."""
     scope = Scope(tenant=TENANT, service="checkout", window=WINDOW)
-    envelope_book = Book(tenant=TENANT)
-    envelope_book.found(value())
-    envelope = envelope_book.ledger().read_back("call_0001").envelope  # type: ignore[union-attr]  # it is READY
-    envelope = envelope.model_copy()
+    book = Book(tenant=TENANT)
+    key = book.found(value())
+    read = book.ledger().read_back(key)
+    assert isinstance(read, Verified)
+    envelope = read.envelope
     async with driven() as run:
         header = CallHeader(1, "call_0001", "scan", {}, envelope.scope, EvidenceClass.OBSERVATION)
         other = CallHeader(1, "call_0002", "logs", {}, scope, EvidenceClass.OBSERVATION)

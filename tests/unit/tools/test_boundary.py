@@ -46,9 +46,7 @@ def catalogue(**backends: Backend) -> Catalogue:
 
 
 def ledger(run: Run, tools: Catalogue) -> LedgerSnapshot:
-    return take_snapshot(
-        run.id, run.request.tenant, run.view, run.contents, frozenset(tools.tools)
-    )
+    return take_snapshot(run.id, run.request.tenant, run.view, run.contents, frozenset(tools.tools))
 
 
 def ask(tool: str = "probe", **arguments: object) -> ToolCallRequest:
@@ -233,9 +231,7 @@ async def test_a_polling_tool_and_a_failed_call_are_asked_again() -> None:
         ran.append("poll")
         return (reading(),)
 
-    tools = Catalogue.of(
-        [scripted_tool("flaky", flaky), scripted_tool("poll", poll, polling=True)]
-    )
+    tools = Catalogue.of([scripted_tool("flaky", flaky), scripted_tool("poll", poll, polling=True)])
     async with driven() as run:
         for _ in range(2):
             await execute(run, tools, ask("flaky"), ask("poll"))

@@ -7,6 +7,7 @@ was really used, a wait for the write lock with the session that really held it.
 import sqlite3
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ CUSTOMERS = 20_000
 PRODUCTS = 200
 _UNAVAILABLE = 503
 _FETCH_MAX = 500  # rows an answer may hold
+_JOB_PAUSE_S = 0.05  # between two batches of a maintenance job, so that it holds a lock, not a core
+_SCAN_ROWS_MIN = 50_000  # a scan of fewer takes a few milliseconds: not what made a statement slow
 
 
 class DatabaseServer:
@@ -99,12 +102,13 @@ class DatabaseServer:
 
     def _report_slow(self, request: Request, elapsed_ms: float) -> None:
         sql = request.body["sql"]
-        plan = self._session().execute(f"EXPLAIN QUERY PLAN {sql}", request.body["args"])
-        steps = [str(row[3]) for row in plan.fetchall()]
-        scanned = [step[5:] for step in steps if step.startswith("SCAN ") and " USING " not in step]
+        with closing(self._open()) as session:  # a prepared EXPLAIN outlives a schema change
+            plan = session.execute(f"EXPLAIN QUERY PLAN {sql}", request.body["args"]).fetchall()
+            steps = [str(row[3]) for row in plan]
+            scans = [_describe_scan(session, step) for step in steps if _is_bare_scan(step)]
         text = f"slow statement: {request.body['name']} took {elapsed_ms:.0f} ms"
-        if scanned:
-            text += f" because of a full scan of table {', '.join(scanned)}: no usable index"
+        if any(scans):
+            text += f" because of a full scan of table {', '.join(filter(None, scans))}"
         text += f"; plan: {'; '.join(steps) or 'none'}; statement: {sql}"
         self._node.telemetry.log("WARN", text, request.trace, "platform")
 
@@ -136,18 +140,36 @@ class DatabaseServer:
         ).start()
 
     def _maintain(self, job: str, hold_s: float, rest_s: float, until: float) -> None:
-        session = self._open()
+        with closing(self._open()) as session:
+            while time.monotonic() < until and not self._node.draining.is_set():
+                try:
+                    session.execute("BEGIN IMMEDIATE")
+                except sqlite3.OperationalError:  # somebody else writes: try again
+                    time.sleep(_JOB_PAUSE_S)
+                    continue
+                self._writer = (job, time.monotonic())
+                self._rewrite(session, min(time.monotonic() + hold_s, until))
+                session.execute("COMMIT")
+                self._writer = None
+                time.sleep(rest_s)
+
+    def _rewrite(self, session: sqlite3.Connection, until: float) -> None:
         while time.monotonic() < until and not self._node.draining.is_set():
-            session.execute("BEGIN IMMEDIATE")
-            self._writer = (job, time.monotonic())
-            end = time.monotonic() + hold_s
-            while time.monotonic() < min(end, until):
-                session.execute(
-                    "UPDATE orders SET note = note WHERE id IN "
-                    "(SELECT abs(random() % 1000) FROM orders LIMIT 50)"
-                )
-                time.sleep(0.05)
-            session.execute("COMMIT")
-            self._writer = None
-            time.sleep(rest_s)
-        session.close()
+            session.execute(
+                "UPDATE orders SET note = note WHERE id IN "
+                "(SELECT abs(random() % 1000) FROM orders LIMIT 50)"
+            )
+            time.sleep(_JOB_PAUSE_S)
+
+
+def _is_bare_scan(step: str) -> bool:
+    """Whether a step of a plan reads a whole table without any index."""
+    return step.startswith("SCAN ") and " USING " not in step
+
+
+def _describe_scan(session: sqlite3.Connection, step: str) -> str | None:
+    """The scanned table and its size; None for one so small that a scan explains nothing."""
+    table = step.split()[1]
+    found = session.execute(f"SELECT max(rowid) FROM {table}").fetchone()  # noqa: S608 - own plan
+    rows = int(found[0] or 0)
+    return f"{table} ({rows} rows, no usable index)" if rows >= _SCAN_ROWS_MIN else None

@@ -208,7 +208,10 @@ class Node:
         if act is None:
             return _json(HTTPStatus.NOT_FOUND, {"error": f"no action {name}"})
         try:
-            act(json.loads(body or b"{}"))
+            order = json.loads(body or b"{}")
+            if not isinstance(order, dict):
+                raise TypeError("an order is a JSON object")
+            act(order)
         except (KeyError, ValueError, TypeError) as error:
             return _json(HTTPStatus.BAD_REQUEST, {"error": f"{name}: {error}"})
         return _json(HTTPStatus.OK, {"done": name})

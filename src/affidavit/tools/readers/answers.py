@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from affidavit.tools.readers.bounds import DEPTH_MAX
+
 _NOTHING: Final = re.compile(
     r"\s*(?:no (?:resources?|events?|data|logs?|log lines?|match(?:es|ing [\w ]{1,40})?|results?"
     r"|rows?|entries|records?|traces?|spans?|series|data ?points?|changes?|alerts?|pods?|hits|items?"
@@ -39,7 +41,6 @@ _FAILURE: Final = re.compile(
     r"|Unable to connect to the server|Command `[^`\n]{1,2000}` failed with return code \d+"
     r"|(?:bash|sh): [^\n]{1,200}: (?:command )?not found|Traceback \(most recent call last\))"
 )
-_FRAME: Final = re.compile(r"^\s*stdout:[ \t]*\n|\n?stderr:[ \t]*\n?\s*$")
 
 REFUSAL_LINES_MAX: Final = 4
 """A refusal is short; a longer text that begins so is a log or a report that mentions one."""
@@ -57,7 +58,10 @@ BOOKKEEPING: Final = frozenset(
 
 def unframe(text: str) -> str:
     """A text without the `stdout:` … `stderr:` frame that some runners put around it."""
-    return _FRAME.sub("", text) if text.lstrip().startswith("stdout:") else text
+    body = text.strip()
+    if not body.startswith("stdout:"):
+        return text
+    return body.removeprefix("stdout:").removesuffix("stderr:").strip("\n")
 
 
 def is_empty(result: object) -> bool:
@@ -128,14 +132,14 @@ def _document_failure(document: Mapping[str, object]) -> str | None:
     return "SUPPLIED_FORBIDDEN" if refused else "SUPPLIED_ERROR"
 
 
-def _is_empty_document(document: Mapping[str, object]) -> bool:
+def _is_empty_document(document: Mapping[str, object], depth: int = DEPTH_MAX) -> bool:
     """Whether every collection of a document is empty and the rest is bookkeeping."""
-    if not document:
-        return True
+    if not document or not depth:
+        return not document
     found_collection = False
     for key, value in document.items():
         if isinstance(value, Mapping):
-            if _is_empty_document(value):
+            if _is_empty_document(value, depth - 1):
                 found_collection = True
             elif str(key).lower() not in BOOKKEEPING:
                 return False

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 from affidavit.contract.evidence import Fact
-from affidavit.tools.readers.reading import Item, Reading, Weight
+from affidavit.tools.readers.reading import Reading, Weight
 
 RESULT_CHARS_MAX: Final = 4_000_000
 """A result's text beyond this is not read: the largest real recordings here have 0.8 million
@@ -53,7 +55,7 @@ def keep(reading: Reading, facts_max: int = FACTS_MAX) -> Kept:
         return Kept((*facts, *reading.context), read, cut=False)
     chosen: list[int] = []
     room = facts_max
-    for index in _by_weight(reading.items):
+    for index in order_of_keeping([item.weight for item in reading.items]):
         if not room:
             break
         chosen.append(index)
@@ -68,15 +70,12 @@ def keep(reading: Reading, facts_max: int = FACTS_MAX) -> Kept:
     return Kept((*kept, *reading.context[:room]), read, cut=True)
 
 
-def _by_weight(items: tuple[Item, ...]) -> list[int]:
+def order_of_keeping(weights: Sequence[Weight]) -> list[int]:
     """Indices in the order of keeping: by weight, then first, last, second, last but one, …"""
     order: list[int] = []
     for weight in Weight:
-        of_weight = [index for index, item in enumerate(items) if item.weight is weight]
-        half = (len(of_weight) + 1) // 2
-        front, back = of_weight[:half], of_weight[half:][::-1]
-        for position, index in enumerate(front):
-            order.append(index)
-            if position < len(back):
-                order.append(back[position])
+        alike = [index for index, one in enumerate(weights) if one is weight]
+        half = (len(alike) + 1) // 2
+        ends = zip_longest(alike[:half], reversed(alike[half:]))
+        order.extend(index for pair in ends for index in pair if index is not None)
     return order

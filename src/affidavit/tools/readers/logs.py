@@ -8,16 +8,18 @@ request are marked as such, cell by cell, and the server's own words are kept ap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from affidavit.contract.evidence import Cell, Edge, Fact, Line, Row
 from affidavit.contract.states import Emitter
+from affidavit.tools.readers.bounds import FACTS_MAX, order_of_keeping
 from affidavit.tools.readers.documents import read_json_line
 from affidavit.tools.readers.fields import read_json_object
-from affidavit.tools.readers.levels import find_level, weight_of
+from affidavit.tools.readers.levels import find_level, level_of, weight_of
+from affidavit.tools.readers.measures import measures_of
 from affidavit.tools.readers.moments import Stamp, find_stamp
 from affidavit.tools.readers.numbers import to_cell
 from affidavit.tools.readers.reading import Item, Source, Weight
@@ -46,11 +48,13 @@ _FIELD: Final = re.compile(
     r"(?<![\w.&?%-])([A-Za-z_@][\w.@/-]{0,63})="
     r"(\"(?:[^\"\\]|\\.){0,2000}\"|'[^']{0,2000}'|[^\s,;()\[\]{}\"']{1,500})"
 )
+_JSON_LEVEL: Final = re.compile(r"\"(?:level|lvl|severity|severity_text)\" ?: ?\"?(\w{1,12})")
 _STACK: Final = re.compile(
     r"\s+at [\w$.<>/]{1,300}|\s*\.\.\. \d{1,6} (?:more|common)|\s*File \"|Traceback \(most recent"
-    r"|Caused by:|\s+Suppressed:|goroutine \d{1,10} \[|\s+\^|\s{2,}\S|\t\S"
+    r"|Caused by:|\s+Suppressed:|goroutine \d{1,10} \[|\s+\^"
     r"|(?:During handling of|The above exception was)"
 )
+_INDENTED: Final = re.compile(r"\s{2,}\S|\t\S")
 _EXCEPTION: Final = re.compile(
     r"(?P<cause>Caused by: )?(?:Exception in thread \"[^\"]{1,200}\" )?"
     r"(?P<type>(?:[A-Za-z_$][\w$]{0,80}\.){0,12}[A-Z]\w{0,80}"
@@ -65,6 +69,7 @@ _ACCESS: Final = re.compile(
 _NGINX: Final = re.compile(
     r", (client|server|request|upstream|host|referrer|subrequest): (\"[^\"]{0,4000}\"|[^,\s]{1,400})"
 )
+_HOST: Final = re.compile(r"(?:\w{2,10}://)?[^/\s?#]{1,255}")
 _FROM_CALLER: Final = frozenset({"client", "request", "host", "referrer", "subrequest"})
 
 
@@ -90,54 +95,86 @@ class _Entry:
 
 
 def is_log(lines: Sequence[str]) -> bool:
-    """Whether most of the first lines begin with a time or a level, or are JSON objects."""
+    """Whether most of the first lines begin with a time or a level, or are JSON objects.
+
+    Lines of a stack count where the first line begins an entry; mere indentation does not.
+    """
     sample = [line for line in lines if line.strip()][:SAMPLE_LINES]
-    begun = sum(_begins_entry(line) for line in sample)
-    continued = sum(_continues(line) for line in sample)
-    return begun > 0 and (begun + continued) * 2 >= len(sample)
+    begun = [_begins_entry(line) for line in sample]
+    if not any(begun):
+        return False
+    stacks = sum(_STACK.match(line) is not None for line in sample) if begun[0] else 0
+    return (sum(begun) + stacks) * 2 >= len(sample)
 
 
-def read_entries(source: Source, lines: Iterable[str]) -> tuple[Item, ...]:
-    """Every entry of a log, in order; a line that continues one is part of it."""
-    items: list[Item] = []
-    pending: list[Fact] = []
-    entry = _Entry(source.subject)
-    weight = Weight.ORDINARY
+def read_entries(
+    source: Source, lines: Iterable[str], *, at: datetime | None = None, whole: bool = False
+) -> tuple[Item, ...]:
+    """Every entry of a log, in order; a line that continues one is part of it.
+
+    `at` is the time of entries that carry none; `whole` says that all lines are one entry. Of a log
+    with more entries than can be kept only those that would be are read for their fields.
+    """
+    groups = tuple(_groups(lines, whole=whole))
+    weights = [_first_look(group[0]) for group in groups]
+    worth = frozenset(order_of_keeping(weights)[:FACTS_MAX])
+    return tuple(
+        _read_group(source, group, at)
+        if index in worth
+        else Item(tuple(_Entry(source.subject).line(group[0])), weight)
+        for index, (group, weight) in enumerate(zip(groups, weights, strict=True))
+    )
+
+
+def _groups(lines: Iterable[str], *, whole: bool) -> Iterator[list[str]]:
+    """The lines of each entry, none of them empty."""
+    group: list[str] = []
     for line in lines:
         if not line.strip():
             continue
-        if pending and _continues(line):
-            pending.extend(_continuation(entry, line))
-            continue
-        if pending:
-            items.append(Item(tuple(pending), weight))
-        entry, facts = read_line(source, line)
-        weight = _weight(entry, facts)
-        pending = list(facts)
-    if pending:
-        items.append(Item(tuple(pending), weight))
-    return tuple(items)
+        if group and not (whole or _continues(line)):
+            yield group
+            group = []
+        group.append(line)
+    if group:
+        yield group
 
 
-def read_line(source: Source, line: str) -> tuple[_Entry, tuple[Fact, ...]]:
+def _first_look(line: str) -> Weight:
+    """The weight of an entry by its first line alone."""
+    found = _JSON_LEVEL.search(line[:PREFIX_CHARS]) if line.startswith("{") else None
+    return weight_of(level_of(found[1]) if found else find_level(line))
+
+
+def _read_group(source: Source, group: Sequence[str], at: datetime | None) -> Item:
+    entry, facts = read_line(source, group[0], at)
+    more = [fact for line in group[1:] for fact in _continuation(entry, line)]
+    return Item((*facts, *more), _weight(entry, facts))
+
+
+def read_line(
+    source: Source, line: str, at: datetime | None = None
+) -> tuple[_Entry, tuple[Fact, ...]]:
     """One line that begins an entry: what its entry shares, and its facts."""
     document = read_json_object(line)
     if document is not None:
-        return _json_entry(source, line)
+        return _json_entry(source, line, document, at)
     front = line[:LINE_CHARS_MAX]
     access = _ACCESS.match(front)
     if access:
         return _access_entry(source, line, access)
     prefix = _PREFIX.match(line[:PREFIX_CHARS])
-    rest = line[prefix.end() :] if prefix else line
+    rest = front[prefix.end() :] if prefix else front
     stamp = _stamp_of(rest)
-    subject = (prefix["pod"] or prefix["service"]) if prefix and (stamp or prefix["pod"]) else None
-    entry = _Entry(
-        subject or source.subject, find_level(rest), stamp.instant(source.window) if stamp else None
-    )
-    cells = [*_prefix_cells(prefix), *_syslog_cells(line), *_nginx_cells(front), *_fields(front)]
+    named = (prefix["pod"] or prefix["service"]) if prefix and (stamp or prefix["pod"]) else None
+    cells = [*_prefix_cells(prefix), *_syslog_cells(line), *_nginx_cells(front), *fields_of(front)]
+    moment = stamp.instant(source.window) if stamp else None
+    subject = named or _named_by(cells, source.subject)
+    entry = _Entry(subject, find_level(rest), moment or at)
+    said = rest[stamp.end :] if stamp else rest
+    cells.extend(_measures(said))
     facts: list[Fact] = [*_words(entry, line, None), *entry.row(cells)]
-    facts.extend(_exception(entry, rest[stamp.end :].strip() if stamp else rest))
+    facts.extend(_exception(entry, said.strip()))
     facts.extend(_upstream(source, cells))
     return entry, tuple(facts)
 
@@ -153,7 +190,7 @@ def _begins_entry(line: str) -> bool:
 
 def _continues(line: str) -> bool:
     """Whether a line hangs on the entry before it."""
-    if _STACK.match(line):
+    if _STACK.match(line) or _INDENTED.match(line):
         return find_stamp(line.strip()) is None
     return bool(_EXCEPTION.fullmatch(line.strip()[:LINE_CHARS_MAX])) and find_stamp(line) is None
 
@@ -176,14 +213,15 @@ def _weight(entry: _Entry, facts: Iterable[Fact]) -> Weight:
 # --- Kinds of lines ---------------------------------------------------------------------------
 
 
-def _json_entry(source: Source, line: str) -> tuple[_Entry, tuple[Fact, ...]]:
-    document = read_json_object(line) or {}
+def _json_entry(
+    source: Source, line: str, document: Mapping[str, object], at: datetime | None
+) -> tuple[_Entry, tuple[Fact, ...]]:
     facts = read_json_line(source, document)
     rows = [fact for fact in facts if isinstance(fact, Row)]
     said = next((fact for fact in facts if isinstance(fact, Line)), None)
     level = said.level if said else None
     subject = rows[0].subject if rows else source.subject
-    entry = _Entry(subject, level, rows[0].at if rows else None)
+    entry = _Entry(subject, level, (rows[0].at if rows else None) or at)
     asked = any(cell.emitter is Emitter.REQUEST for row in rows for cell in row.cells)
     asked = asked or bool(request_spans(line[:LINE_CHARS_MAX]))
     return entry, (*entry.line(line, Emitter.REQUEST if asked else None), *facts)
@@ -210,7 +248,7 @@ def _access_entry(
         for name in ("referer", "agent")
         if found[name] and found[name] != "-"
     )
-    cells.extend(_fields(found["rest"] or ""))
+    cells.extend(fields_of(found["rest"] or ""))
     return entry, (*entry.line(line, asked), *entry.row(cells))
 
 
@@ -230,17 +268,22 @@ def _syslog_cells(line: str) -> Iterator[Cell]:
 def _nginx_cells(line: str) -> Iterator[Cell]:
     """The tail of an nginx error line; what the client chose is marked."""
     for found in _NGINX.finditer(line):
+        text = found[2].strip('"')
+        if found[1] == "upstream":
+            host, path = _HOST.match(text), text
+            if host:
+                yield Cell(name="upstream", text=host[0])
+            yield Cell(name="upstream.url", text=path, emitter=Emitter.REQUEST)
+            continue
         emitter = Emitter.REQUEST if found[1] in _FROM_CALLER else None
-        yield Cell(name=found[1], text=found[2].strip('"'), emitter=emitter)
+        yield Cell(name=found[1], text=text, emitter=emitter)
 
 
 def _upstream(source: Source, cells: Iterable[Cell]) -> Iterator[Edge]:
     """Proxy calls upstream, as the proxy recorded it."""
     for cell in cells:
         if cell.name == "upstream" and cell.text and source.subject:
-            host = re.sub(r"^\w{2,10}://", "", cell.text).split("/", 1)[0]
-            if host:
-                yield Edge(source=source.subject, target=host)
+            yield Edge(source=source.subject, target=cell.text.split("://")[-1])
 
 
 # --- Words and fields -------------------------------------------------------------------------
@@ -254,7 +297,8 @@ def _words(entry: _Entry, text: str, emitter: Emitter | None) -> Iterator[Line]:
         yield from entry.line(part, emitter)
 
 
-def _fields(line: str) -> Iterator[Cell]:
+def fields_of(line: str) -> Iterator[Cell]:
+    """The `key=value` pairs of a line as cells, in order; request fields are marked."""
     for found in _FIELD.finditer(line):
         name, text = found[1], found[2]
         if text[0] in "\"'":
@@ -262,6 +306,21 @@ def _fields(line: str) -> Iterator[Cell]:
         text = text.rstrip(".:") if "://" not in text else text
         emitter = Emitter.REQUEST if is_request_field(name) else None
         yield to_cell(name, text, emitter) if text else Cell(name=name)
+
+
+def _named_by(cells: Iterable[Cell], asked: str | None) -> str | None:
+    """Whose line this is: the service that it names itself, else whom the call asked about, else
+    the trace that it belongs to."""
+    named = {cell.name.lower(): cell.text for cell in cells if cell.text}
+    own = named.get("service") or named.get("service_name") or named.get("app")
+    return own or asked or named.get("traceid") or named.get("trace_id")
+
+
+def _measures(text: str) -> Iterator[Cell]:
+    """The numbers in a line's sentences, but for those that came in with a request."""
+    spans = request_spans(text)
+    for part in own_words(text, spans) if spans else (text,):
+        yield from measures_of(part)
 
 
 def _exception(entry: _Entry, text: str) -> Iterator[Row]:
@@ -279,4 +338,6 @@ def _exception(entry: _Entry, text: str) -> Iterator[Row]:
 def _continuation(entry: _Entry, line: str) -> Iterator[Fact]:
     yield from _words(entry, line, None)
     yield from _exception(entry, line)
-    yield from entry.row(tuple(_fields(line[:LINE_CHARS_MAX])))
+    front = line[:LINE_CHARS_MAX]
+    stack = _STACK.match(line)
+    yield from entry.row((*fields_of(front), *(() if stack else _measures(front))))

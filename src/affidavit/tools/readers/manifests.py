@@ -38,12 +38,17 @@ def read_manifest(lines: Sequence[str]) -> object | None:
         documents = [one for one in yaml.load_all(text, Loader=_LOADER) if one]  # noqa: S506 -- base loader: texts only
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    known = [
-        one for one in documents if (isinstance(one, Mapping) and len(one) > 1) or is_records(one)
-    ]
+    known = [one for one in documents if _is_structured(one)]
     if not known or len(known) < len(documents):
         return None
     return known[0] if len(known) == 1 else known
+
+
+def _is_structured(document: object) -> bool:
+    """Whether a document is more than one line that happens to hold a colon."""
+    if isinstance(document, Mapping):
+        return len(document) > 1 or any(isinstance(v, (Mapping, list)) for v in document.values())
+    return is_records(document)
 
 
 def _may_stand_at_margin(line: str) -> bool:

@@ -24,7 +24,7 @@ _QUANTITY: Final = re.compile(
     rf"([+-]?(?:\d{{1,3}}(?:,\d{{3}}){{1,8}}|\d{{1,40}})(?:\.\d{{0,40}})?|[+-]?\.\d{{1,40}})"
     rf"((?:[eE][+-]?\d{{1,3}})?)[ ]?({_UNIT})?",
 )
-_LEADING: Final = re.compile(r"([+-]?\d{1,40}(?:\.\d{1,40})?)(?=\s*\()")
+_LEADING: Final = re.compile(r"([+-]?\d[\w.%µμ/]{0,40}) \(")
 _DURATION: Final = re.compile(
     r"(?:(\d{1,6})y)?(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?"
     r"(?:(\d{1,6}(?:\.\d{1,12})?)s)?(?:(\d{1,6}(?:\.\d{1,12})?)ms)?"
@@ -93,9 +93,7 @@ def to_cell(name: str, text: str, emitter: Emitter | None = None) -> Cell:
     quantity = read_quantity(text)
     if quantity is None:
         leading = _LEADING.match(text)
-        number = to_decimal(leading[1]) if leading else None
-        if number is None:
-            return Cell(name=name, text=text, emitter=emitter)
-        return Cell(name=name, quantity=Quantity(number=number), text=text, emitter=emitter)
+        quantity = read_quantity(leading[1]) if leading else None
+        return Cell(name=name, quantity=quantity, text=text, emitter=emitter)
     plain = f"{quantity.number}{quantity.unit}"
     return Cell(name=name, quantity=quantity, text=None if plain == text else text, emitter=emitter)

@@ -22,9 +22,14 @@ FIELDS: Final = frozenset(
 _METHOD: Final = r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|CONNECT|TRACE)"
 _SPAN: Final = re.compile(
     rf'"{_METHOD} [^"]{{0,4000}}"'
-    rf"|\b{_METHOD} (?:https?://|/)\S{{0,4000}}(?: HTTP/\d(?:\.\d)?)?"
-    r'|\b(?:request|referr?er|user[-_ ]?agent|host|query|body|payload|path|uri|url): ?"[^"]{0,4000}"'
+    rf"|\b{_METHOD} /\S{{0,4000}}(?: HTTP/\d(?:\.\d)?)?"
+    r"|\bhttps?://[^\s?\"]{1,400}\?[^\s\"]{1,4000}"
+    r'|\b(?:request|referr?er|user[-_ ]?agent|host|query|body|payload|path|uri|url|upstream): ?"[^"]{0,4000}"'
     r'|\b(?:user[-_]?agent|referr?er|query|path|uri|url|body)=(?:"[^"]{0,4000}"|[^\s"]{1,4000})',
+)
+_SPOKEN: Final = re.compile(r"(?<![^\s(\[\"'])[^\W\d_]{2,}")
+_FRONT: Final = re.compile(
+    r"^\S{0,40}\d{2}:\d{2}\S{0,20}(?: {1,4}\[?[A-Za-z]{3,9}\]?:?)?(?: {1,4}[\w.-]{1,60})?"
 )
 _NORMAL: Final = re.compile(r"[^a-z0-9]")
 WORDS_MIN: Final = 2
@@ -53,7 +58,7 @@ def own_words(line: str, spans: tuple[tuple[int, int], ...]) -> tuple[str, ...]:
     start = 0
     for begin, end in (*spans, (len(line), len(line))):
         part = line[start:begin].strip(' ,;:"\t')
-        if len(re.findall(r"[^\W\d_]{2,}", part)) >= WORDS_MIN:
+        if len(_SPOKEN.findall(_FRONT.sub("", part) if not start else part)) >= WORDS_MIN:
             parts.append(part)
         start = end
     return tuple(parts)

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, Literal
 
-from affidavit.contract.evidence import Envelope, Scope
+from affidavit.contract.evidence import Envelope, Fact, Scope
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from affidavit.tools.readers import answers, origin
-from affidavit.tools.readers.bounds import NOTES_MAX, RESULT_CHARS_MAX, keep
+from affidavit.tools.readers.bounds import NOTES_MAX, RESULT_CHARS_MAX, TEXT_LINES_MIN, keep
 from affidavit.tools.readers.documents import read_document
-from affidavit.tools.readers.reading import Reading, Source
+from affidavit.tools.readers.origin import Origin
+from affidavit.tools.readers.reading import Reading, Source, typed
 from affidavit.tools.readers.series import read_series
+from affidavit.tools.readers.streams import read_streams
 from affidavit.tools.readers.texts import read_text
 from affidavit.tools.readers.traces import read_trace
-from affidavit.tools.readers.words import clean
+from affidavit.tools.readers.words import clean, quotable
+from affidavit.tools.readers.wrappers import LAYERS_MAX, unwrap
 
 ERROR_CHARS_MAX: Final = 400
 """An error's text, for a person; it is never evidence (T3)."""
@@ -64,39 +67,92 @@ def read_result(raw: RawResult) -> Envelope | ReadError:
     if raw.status == "error":
         refused = answers.failure_of(raw.result, quotes_logs=False) == "SUPPLIED_FORBIDDEN"
         return _error("SUPPLIED_FORBIDDEN" if refused else "SUPPLIED_ERROR", raw.result)
-    result, cut = _bounded(raw.result)
-    document = _document(result)
-    content = result if document is None else document
-    evidence_class = raw.evidence_class or origin.class_of(raw.tool, raw.arguments)
-    kind = origin.source_type_of(raw.tool, evidence_class)
-    failure = answers.failure_of(content, quotes_logs=kind in ("logs", "knowledge"))
+    opened = _open(raw)
+    source = origin.source_of(raw.tool, raw.arguments, raw.emitter, raw.evidence_class)
+    kind = source.kind
+    failure = opened.failure or answers.failure_of(
+        opened.content, quotes_logs=kind in ("logs", "knowledge")
+    )
     if failure is not None:
-        return _error(failure, content)
-    if answers.is_empty(content):
-        return _envelope(raw, evidence_class, Reading("empty", ()), cut=False)
+        return _error(failure, opened.content)
+    if answers.is_empty(opened.content):
+        return _envelope(raw, source, Reading("empty", ()), cut=False)
     if raw.status == "no_data":
-        if document is not None:
+        if not isinstance(opened.content, str):
             return _error("SUPPLIED_CONTRADICTORY", "no_data, and a result that holds data")
-        return _envelope(raw, evidence_class, Reading("empty", ()), cut=False)
+        return _envelope(raw, source, Reading("empty", ()), cut=False)
+    reading = _read(raw, source, opened)
+    return _envelope(raw, source, reading, cut=opened.cut or reading.cut)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A result without its wrappers: a document, or text; and the text that the document was."""
+
+    content: object
+    failure: str | None = None
+    text: str = ""
+    cut: bool = False
+
+
+def _open(raw: RawResult) -> _Opened:
+    content, cut = raw.result, False
+    command = " ".join(str(raw.arguments.get(key, "")) for key in ("command", "cmd"))
+    failure: str | None = None
+    text = ""
+    for _ in range(LAYERS_MAX):
+        if isinstance(content, str):
+            cut = cut or len(content) > RESULT_CHARS_MAX
+            content = answers.unframe(content[:RESULT_CHARS_MAX])
+            document = _document(content)
+            if document is None:
+                break
+            text, content = content, document
+        unwrapped = unwrap(content, command)
+        failure = failure or unwrapped.failure
+        if unwrapped.content is content:
+            break
+        content, text = unwrapped.content, ""
+    if not isinstance(content, (str, Mapping, list, tuple, type(None))):
+        content = [content]
+    return _Opened(content, failure, text, cut)
+
+
+def _read(raw: RawResult, origin_: Origin, opened: _Opened) -> Reading:
+    """The reading of whichever reader knows the content's shape."""
     source = Source(
         tool=raw.tool,
         arguments=raw.arguments,
-        emitter=raw.emitter or origin.emitter_of(raw.tool, raw.arguments, evidence_class),
+        emitter=origin_.emitter,
         subject=origin.subject_of(raw.arguments),
         window=raw.scope.window,
         observed_at=raw.observed_at,
     )
-    if document is not None:
-        reading = (
-            read_series(source, document)
-            or read_trace(source, document)
-            or read_document(source, document, marks_requests=kind in ("logs", "traces"))
-        )
-    else:
-        reading = read_text(
-            source, answers.unframe(content) if isinstance(content, str) else str(content)
-        )
-    return _envelope(raw, evidence_class, reading, cut=cut or reading.cut)
+    if isinstance(opened.content, str):
+        return read_text(source, opened.content)
+    document = opened.content
+    reading = (
+        read_streams(source, document)
+        or read_series(source, document)
+        or read_trace(source, document)
+        or read_document(source, document, marks_requests=origin_.kind in ("logs", "traces"))
+    )
+    return _with_words(source, reading, document, opened.text)
+
+
+def _with_words(source: Source, reading: Reading, document: object, text: str) -> Reading:
+    """The reading with what its words say: a log inside a field, and the lines of its own text."""
+    items = list(reading.items)
+    words: tuple[Fact, ...] = ()
+    for value in document.values() if isinstance(document, Mapping) else ():
+        if isinstance(value, str) and value.count("\n") >= TEXT_LINES_MIN:
+            inner = read_text(source, value)
+            if typed(inner):
+                items.extend(inner.items)
+                words = (*words, *inner.context)
+    if "\n" in text.strip():
+        words = (*words, *quotable(clean(text), source.subject))
+    return replace(reading, items=tuple(items), context=(*reading.context, *words))
 
 
 def _error(code: str, text: object) -> ReadError:
@@ -106,43 +162,33 @@ def _error(code: str, text: object) -> ReadError:
     )
 
 
-def _bounded(result: object) -> tuple[object, bool]:
-    if isinstance(result, str) and len(result) > RESULT_CHARS_MAX:
-        return result[:RESULT_CHARS_MAX], True
-    return result, False
-
-
-def _document(result: object) -> object | None:
-    """The JSON document that a result is, given as JSON or as text; None where it is text."""
-    if isinstance(result, (Mapping, list, tuple)):
-        return result
-    if not isinstance(result, str):
-        return None if result is None else [result]
-    text = answers.unframe(result).strip()
+def _document(text: str) -> object | None:
+    """The JSON document that a text is, or None; numbers stay as they were written."""
+    text = text.strip()
     if not text or text[0] + text[-1] not in ("{}", "[]"):
         return None
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=str)
+        document: object = json.loads(text, parse_float=Decimal, parse_constant=str)
     except (ValueError, RecursionError):
         return None
+    return document
 
 
-def _envelope(
-    raw: RawResult, evidence_class: EvidenceClass, reading: Reading, *, cut: bool
-) -> Envelope:
+def _envelope(raw: RawResult, source: Origin, reading: Reading, *, cut: bool) -> Envelope:
     kept = keep(reading)
     count = len(reading.items) or (1 if kept.facts else 0)
-    total, notes = _total(raw, reading, count)
+    total = reading.total if raw.total is None or raw.total < 0 else raw.total
+    notes = reading.notes
     if total is not None and total < count:
         total, notes = None, (*notes, "The caller's total is smaller than what it returned.")
     truncated = cut or kept.cut or bool(raw.truncated) or (total is not None and total > count)
     if raw.truncated is None and total is None and _is_at_limit(raw, count):
         truncated, notes = True, (*notes, "As many items as were asked for: there may be more.")
     return Envelope(
-        source_type=origin.source_type_of(raw.tool, evidence_class),
+        source_type=source.kind,
         source=raw.tool,
-        evidence_class=evidence_class,
-        emitter=raw.emitter or origin.emitter_of(raw.tool, raw.arguments, evidence_class),
+        evidence_class=source.evidence_class,
+        emitter=source.emitter,
         scope=raw.scope,
         status=EvidenceStatus.EVIDENCE_FOUND if kept.facts else EvidenceStatus.NO_EVIDENCE,
         count=count,
@@ -150,15 +196,9 @@ def _envelope(
         read=kept.read if kept.read != count else None,
         truncated=truncated,
         facts=kept.facts,
-        notes=(f"shape: {reading.shape}", *reading.notes, *notes)[:NOTES_MAX],
+        notes=(f"shape: {reading.shape}", *notes)[:NOTES_MAX],
         observed_at=raw.observed_at,
     )
-
-
-def _total(raw: RawResult, reading: Reading, count: int) -> tuple[int | None, tuple[str, ...]]:
-    if raw.total is not None and raw.total >= 0:
-        return raw.total, ()
-    return reading.total, ()
 
 
 def _is_at_limit(raw: RawResult, count: int) -> bool:

@@ -1,5 +1,4 @@
-"""Samples over time: Prometheus (HTTP API v1), Loki streams, CloudWatch, and lists of times beside
-lists of values. Each sample is a Value with its time; each series' labels are one Row.
+"""Samples over time: Prometheus (HTTP API v1), CloudWatch, lists of times beside lists of values. Each sample is a Value with its time; each series' labels are one Row.
 
 A unit is taken from the source where it prints one, else from the metric's name by Prometheus'
 naming rules (`_seconds`, `_bytes`, `_ratio`), and only where the query keeps that unit.
@@ -19,6 +18,9 @@ from affidavit.tools.readers.numbers import to_cell, to_decimal, to_number
 from affidavit.tools.readers.reading import Item, Reading, Source
 from affidavit.tools.readers.words import clean, pieces
 
+QUERY_CHARS_MAX: Final = 2_000
+"""Of a query this much names its samples; a longer one is named by its beginning."""
+
 LABEL_ORDER: Final = (
     "pod service service_name app job_name deployment statefulset container instance host node "
     "pool queue topic DBInstanceIdentifier LoadBalancer FunctionName InstanceId database db "
@@ -31,8 +33,12 @@ _UNITS: Final = (
     ("_bytes", "By"), ("_ratio", "1"), ("_percent", "%"), ("_pct", "%"), ("_celsius", "Cel"),
 )  # fmt: skip
 _SUFFIXES: Final = re.compile(r"_(?:total|sum|count|bucket|avg|max|min|p\d{2})$")
-_METRIC: Final = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]{2,200}(?=[{\[]|\s*$|\s*\))")
-_RATIO: Final = re.compile(r"([a-zA-Z_:]\w{2,200})_sum\b.{0,2000}/.{0,2000}\b\1_count\b", re.DOTALL)
+_METRIC: Final = re.compile(r"(?<![\w:])[a-zA-Z_:][\w:]{2,200}(?=[{\[]|\s*$|\s*\))", re.ASCII)
+_SELECTOR: Final = re.compile(
+    r"\s*(?:(avg|max|min|sum)\s*\(\s*)?([a-zA-Z_:][\w:]{2,200})\s*(?:\{[^{}]{0,2000}\})?\s*\)?\s*",
+    re.ASCII,
+)
+_SUM: Final = re.compile(r"(?<![\w:])([a-zA-Z_:][\w:]{2,200})_sum\b", re.ASCII)
 _STATISTIC: Final = re.compile(
     r"^\s*(avg|mean|max|min|sum|count|median|stddev|rate|irate|increase|delta|topk|quantile"
     r"|histogram_quantile|(?:avg|max|min|sum|count|quantile)_over_time)\b[^(]{0,200}\(\s*(0?\.\d+)?"
@@ -53,17 +59,16 @@ def read_series(source: Source, document: object) -> Reading | None:
     """A document of samples, or None. An empty answer is nobody's shape here (see `answers`)."""
     if not isinstance(document, Mapping):
         return None
-    data = document.get("data") if isinstance(document.get("data"), Mapping) else document
+    inner = document.get("data")
+    data: Mapping[str, object] = inner if isinstance(inner, Mapping) else document
     result = data.get("result")
     kind = data.get("resultType")
-    if kind == "streams" or _all_have(result, "stream"):
-        return _streams(source, result)
-    if kind in ("matrix", "vector", "scalar") or _all_have(result, "metric"):
+    if kind in ("matrix", "vector", "scalar") or all_have(result, "metric"):
         return _prometheus(source, result, kind)
     for key in ("metric_data_results", "MetricDataResults"):
         if isinstance(document.get(key), Sequence):
             return _parallel(source, document, key)
-    if _all_have(document.get("Datapoints"), "Timestamp"):
+    if all_have(document.get("Datapoints"), "Timestamp"):
         return _datapoints(source, document)
     return None
 
@@ -99,7 +104,8 @@ def unit_of(metric: str) -> str:
     return next((unit for suffix, unit in _UNITS if bare.endswith(suffix)), "")
 
 
-def _all_have(value: object, key: str) -> TypeGuard[Sequence[Mapping[str, object]]]:
+def all_have(value: object, key: str) -> TypeGuard[Sequence[Mapping[str, object]]]:
+    """Whether a value is a list of records that all have a field."""
     return is_records(value) and all(key in entry for entry in value)
 
 
@@ -121,14 +127,14 @@ def _text(node: Mapping[str, object], *names: str) -> str | None:
 def _prometheus(source: Source, result: object, kind: object) -> Reading | None:
     if kind == "scalar" and is_list(result) and len(result) == 2:
         result = [{"metric": {}, "value": result}]
-    if not _all_have(result, "metric"):
+    if not all_have(result, "metric"):
         return None
-    query = source.argument("query", "expr", "promql", "expression") or ""
-    subjects = _subjects([_labels(entry["metric"]) for entry in result], source, query)
+    query = (source.argument("query", "expr", "promql", "expression") or "")[:QUERY_CHARS_MAX]
+    subjects = _subjects([labels_of(entry["metric"]) for entry in result], source, query)
     items: list[Item] = []
     context: list[Fact] = []
     for entry, subject in zip(result, subjects, strict=True):
-        labels = _labels(entry["metric"])
+        labels = labels_of(entry["metric"])
         attribute, statistic, unit = _meaning(labels.get("__name__"), query)
         if labels:
             cells = tuple(to_cell(name, text) for name, text in labels.items())
@@ -161,7 +167,8 @@ def _sample(
     )
 
 
-def _labels(raw: object) -> dict[str, str]:
+def labels_of(raw: object) -> dict[str, str]:
+    """The labels of a series or stream as clean, bounded texts."""
     if not isinstance(raw, Mapping):
         return {}
     return {clean(str(key))[:200]: clean(str(value))[:1_000] for key, value in raw.items()}
@@ -189,48 +196,18 @@ def _meaning(metric: str | None, query: str) -> tuple[str, str | None, str]:
     statistic = found[1] if found else None
     if found and found[1] in ("quantile", "histogram_quantile") and found[2]:
         statistic = f"p{(to_decimal(found[2]) or Decimal(0)) * 100:g}"
-    ratio = _RATIO.search(query)
-    if ratio:
-        return query, "mean", unit_of(ratio[1])
+    selector = _SELECTOR.fullmatch(query)
+    if selector:
+        name = metric or selector[2]
+        return name, statistic, unit_of(name)
+    summed = _SUM.search(query)
+    divided = query[summed.end() :].partition("/")[2] if summed else ""
+    if summed and f"{summed[1]}_count" in divided:
+        return query, "mean", unit_of(summed[1])
     names = _METRIC.findall(query)
     if re.search(r"[\])}]\s*[-+*/%]|\b(?:rate|irate)\s*\(", query):
         return metric or query or "value", statistic, ""
     return metric or query or "value", statistic, unit_of(metric or (names[0] if names else ""))
-
-
-# --- Loki -------------------------------------------------------------------------------------
-
-
-def _streams(source: Source, result: object) -> Reading | None:
-    if not _all_have(result, "stream"):
-        return None
-    items: list[Item] = []
-    context: list[Fact] = []
-    for stream in result:
-        labels = _labels(stream["stream"])
-        subject = next((labels[key] for key in LABEL_ORDER if key in labels), source.subject)
-        context.append(
-            Row(
-                subject=subject,
-                cells=tuple(Cell(name=key, text=text) for key, text in labels.items()),
-            )
-        )
-        for entry in stream.get("values") or ():
-            if is_list(entry) and len(entry) >= 2:
-                items.append(_entry(entry, subject, labels))
-    return Reading("streams", tuple(items), tuple(context)) if items else None
-
-
-def _entry(entry: Sequence[object], subject: str | None, labels: Mapping[str, str]) -> Item:
-    text = clean(str(entry[1]))
-    level = find_level(text)
-    lines = tuple(
-        Line(text=piece, subject=subject, level=level, at=to_instant(entry[0]))
-        for line in text.split("\n")
-        if line.strip()
-        for piece in pieces(line.rstrip())
-    )
-    return Item(lines, weight_of(level))
 
 
 # --- CloudWatch and its like ------------------------------------------------------------------
@@ -255,7 +232,8 @@ def _datapoints(source: Source, document: Mapping[str, object]) -> Reading | Non
     )
     subject = _dimensions(document) or _dimensions(source.arguments) or source.subject or label
     items: list[Item] = []
-    for point in document["Datapoints"]:  # type: ignore[attr-defined]  # _all_have has looked
+    points = document.get("Datapoints")
+    for point in points if is_records(points) else ():
         unit = _unit_text(_text(point, "Unit"))
         values = tuple(
             Value(

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import repeat
 from typing import Final
 
-from affidavit.contract.evidence import Cell, Fact, Line, Row, Value
+from affidavit.contract.evidence import Cell, Edge, Fact, Line, Quantity, Row, Value
 from affidavit.contract.states import Emitter
-from affidavit.tools.readers.fields import bare_name
+from affidavit.tools.readers.fields import WORKLOAD_FIELDS, bare_name
 from affidavit.tools.readers.levels import level_of, weight_of
 from affidavit.tools.readers.moments import read_instant
 from affidavit.tools.readers.numbers import to_cell
 from affidavit.tools.readers.reading import Item, Source, Weight
+from affidavit.tools.readers.relations import NAME_CHARS_MAX, relations_of
+from affidavit.tools.readers.series import unit_of
 from affidavit.tools.readers.words import pieces
 
 COLUMNS_MAX: Final = 100
@@ -36,9 +39,11 @@ TIME_COLUMNS: Final = frozenset(
     "first_seen startedat last_seen".split()
 )
 _METRIC_COLUMNS: Final = frozenset("metric metric_name name signal".split())
+_TREE: Final = re.compile(r"^[\s│├└─|`+-]{1,100}(?=[A-Za-z])")
 _NULLS: Final = frozenset({"", "<none>", "<unset>", "<nil>", "NULL", "null", "n/a", "-", "—"})
-_WORKLOAD_COLUMNS: Final = frozenset(
-    "query statement sql blocked_query blocking_query command notes".split()
+_REPEATED: Final = re.compile(r"\(x(\d{1,9}) over ")
+_STATEMENT: Final = re.compile(
+    r"\s*(?:select|insert|update|delete|with|begin|alter|create|drop|copy|vacuum)\s", re.IGNORECASE
 )
 _GAP: Final = re.compile(r"[ ]{2,}|\t")
 _PAIR_HEADS: Final = frozenset({"Type", "Name", "Key", "Resource"})
@@ -74,6 +79,12 @@ def find_table(source: Source, lines: Sequence[str], start: int) -> Block | None
     return None
 
 
+def is_ruled(lines: Sequence[str], index: int) -> bool:
+    """Whether a rule of dashes stands under a line."""
+    rule = lines[index + 1].strip() if index + 1 < len(lines) else ""
+    return len(rule) > 2 and "-" in rule and _RULE.fullmatch(rule) is not None
+
+
 # --- Pipes: psql, MySQL, markdown -------------------------------------------------------------
 
 
@@ -82,10 +93,7 @@ def _piped(source: Source, lines: Sequence[str], start: int) -> Block | None:
     head = start
     if lines[head].lstrip().startswith("+-"):
         head += 1
-    if head + 1 >= len(lines) or "|" not in lines[head]:
-        return None
-    rule = lines[head + 1].strip()
-    if len(rule) < 3 or not _RULE.fullmatch(rule) or "-" not in rule:
+    if head >= len(lines) or "|" not in lines[head] or not is_ruled(lines, head):
         return None
     names = _pipe_cells(lines[head])
     if not 1 < len(names) <= COLUMNS_MAX:
@@ -232,8 +240,12 @@ def _items(
         Line(text=piece) for line in extra if line.strip() for piece in pieces(line.rstrip())
     )
     items: list[Item] = []
-    for line in rows:
-        facts = _row(source, columns, line)
+    keyed = _is_keyed(columns, rows)
+    drawn = any(_TREE.match(line) for line in rows)
+    owned = _owned(rows) if drawn else repeat(None)
+    for line, edge in zip(rows, owned, strict=False):
+        facts = _row(source, columns, line, keyed=keyed)
+        facts = facts if edge is None else (*facts, edge)
         items.append(
             Item((*extras, *facts), _weight(facts)) if not items else Item(facts, _weight(facts))
         )
@@ -242,35 +254,73 @@ def _items(
     return tuple(items)
 
 
-def _row(source: Source, columns: _Columns, line: str) -> tuple[Fact, ...]:
+def _repeated(found: re.Match[str] | None) -> Iterator[Cell]:
+    """How often an event was seen, where its age says so: `21s (x26 over 6m35s)`."""
+    if found:
+        yield to_cell("count", found[1])
+
+
+def _owned(rows: Sequence[str]) -> Iterator[Edge | None]:
+    """Which row each row hangs on, where the names are drawn as a tree; None for a root."""
+    stack: list[tuple[int, str]] = []
+    for line in rows:
+        start = re.search(r"[A-Za-z0-9]", line)
+        depth = start.start() if start else 0
+        while stack and stack[-1][0] >= depth:
+            stack.pop()
+        name = bare_name(line[depth:].split("  ", 1)[0].strip())[:NAME_CHARS_MAX]
+        owner = stack[-1][1] if stack else None
+        yield Edge(source=owner, target=name, relation="owns") if owner and name else None
+        stack.append((depth, name))
+
+
+def _is_keyed(columns: _Columns, rows: Sequence[str]) -> bool:
+    """Whether the first column tells the rows apart, so that it may name them."""
+    first = [texts[0] for line in rows if (texts := columns.split(line))]
+    return len(set(first)) == len(first)
+
+
+def _row(source: Source, columns: _Columns, line: str, *, keyed: bool) -> tuple[Fact, ...]:
     texts = columns.split(line)
     named = dict(zip((name.lower() for name in columns.names), texts, strict=False))
-    subject = _subject(named) or source.subject
+    subject = _subject(named, keyed=keyed) or source.subject or _subject(named, keyed=True)
     at = _time(source, named)
     cells = tuple(
-        Cell(name=name) if text in _NULLS else to_cell(name, text, _cell_emitter(source, name))
+        Cell(name=name)
+        if text in _NULLS
+        else to_cell(name, text, _cell_emitter(source, name, text))
         for name, text in zip(columns.names, texts, strict=False)
     )
     level = level_of(named.get("type", named.get("level", named.get("severity", ""))))
+    repeated = _REPEATED.search(named.get("age", "") or named.get("last seen", ""))
     lines = tuple(
-        Line(text=piece, subject=subject, level=level, at=at) for piece in pieces(line.rstrip())
+        Line(
+            text=piece,
+            subject=subject,
+            level=level,
+            at=at,
+            count=int(repeated[1]) if repeated else None,
+        )
+        for piece in pieces(line.rstrip())
     )
-    long_form = _long_form(named, at)
-    return (*lines, Row(subject=subject, cells=cells, at=at), *long_form)
+    relations = relations_of({k: v for k, v in named.items() if v not in _NULLS}, subject)
+    row = Row(subject=subject, cells=(*cells, *_repeated(repeated)), at=at)
+    return (*lines, row, *_long_form(named, at), *relations)
 
 
-def _cell_emitter(source: Source, name: str) -> Emitter | None:
-    if name.lower() in _WORKLOAD_COLUMNS and source.emitter is Emitter.PLATFORM:
-        return Emitter.WORKLOAD
-    return None
+def _cell_emitter(source: Source, name: str, text: str) -> Emitter | None:
+    """A platform's table repeats what applications wrote: their statements, their notes."""
+    theirs = name.lower() in WORKLOAD_FIELDS or _STATEMENT.match(text)
+    return Emitter.WORKLOAD if theirs and source.emitter is Emitter.PLATFORM else None
 
 
-def _subject(named: dict[str, str]) -> str | None:
+def _subject(named: dict[str, str], *, keyed: bool) -> str | None:
     for key in KEY_COLUMNS:
         text = named.get(key)
         if text and text not in _NULLS:
-            return bare_name(text) if key == "object" or "/" in text else text
-    return next((text for text in named.values() if text and text not in _NULLS), None)
+            return bare_name(_TREE.sub("", text))
+    first = next((text for text in named.values() if text and text not in _NULLS), None)
+    return first if keyed else None
 
 
 def _time(source: Source, named: dict[str, str]) -> datetime | None:
@@ -289,7 +339,9 @@ def _long_form(named: dict[str, str], at: datetime | None) -> tuple[Value, ...]:
     entity = next((named[key] for key in KEY_COLUMNS if key != "name" and named.get(key)), None)
     if value is None or metric is None or entity is None or at is None:
         return ()
-    return (Value(subject=entity, attribute=metric, quantity=value, at=at),)
+    unit = value.unit or unit_of(metric)
+    quantity = Quantity(number=value.number, unit=unit)
+    return (Value(subject=entity, attribute=metric, quantity=quantity, at=at),)
 
 
 def _weight(facts: Sequence[Fact]) -> Weight:

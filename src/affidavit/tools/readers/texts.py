@@ -20,7 +20,7 @@ from affidavit.tools.readers.probes import (
 from affidavit.tools.readers.reading import Item, Reading, Source
 from affidavit.tools.readers.reports import is_report, read_report
 from affidavit.tools.readers.series import read_series
-from affidavit.tools.readers.tables import find_table
+from affidavit.tools.readers.tables import find_table, is_ruled
 from affidavit.tools.readers.traces import is_tree, read_tree
 from affidavit.tools.readers.words import clean, quotable
 
@@ -105,9 +105,13 @@ def _read_block(source: Source, block: Sequence[str], read: _Text) -> None:
 
 
 def _block_end(source: Source, lines: Sequence[str], start: int) -> int:
-    """Where the block that begins here ends: at the next table after a blank line, or at the end."""
+    """Where the block that begins here ends: at the next table, or at the end.
+
+    A table begins after a blank line, or anywhere if a rule stands under its header.
+    """
     for index in range(start + 1, len(lines)):
-        begins = not lines[index - 1].strip() and bool(lines[index].strip())
-        if begins and find_table(source, lines, index) is not None:
+        after_blank = not lines[index - 1].strip() and bool(lines[index].strip())
+        ruled = "|" in lines[index] and is_ruled(lines, index)
+        if (after_blank or ruled) and find_table(source, lines, index) is not None:
             return index
     return len(lines)

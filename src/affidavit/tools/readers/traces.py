@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
-from affidavit.contract.evidence import Cell, Edge, Fact, Line, Quantity, Value
+from affidavit.contract.evidence import Cell, Edge, Fact, Line, Quantity, Row, Value
+from affidavit.contract.states import Emitter
 from affidavit.tools.readers.documents import read_document
 from affidavit.tools.readers.fields import is_records, to_instant
-from affidavit.tools.readers.numbers import read_quantity, to_decimal, to_number
+from affidavit.tools.readers.logs import fields_of
+from affidavit.tools.readers.numbers import read_quantity, to_cell, to_decimal, to_number
 from affidavit.tools.readers.reading import Item, Reading, Source, Weight
+from affidavit.tools.readers.requests import is_request_field, request_spans
 from affidavit.tools.readers.words import clean, pieces
 
 _ID: Final = ("spanID", "spanId", "span_id", "spanid", "id")
@@ -39,6 +42,7 @@ SPAN_SHARE: Final = 0.8
 SEARCH_DEPTH_MAX: Final = 8
 """OTLP nests spans four levels deep."""
 
+_ATTRIBUTE: Final = re.compile(r"[ │|]{0,400}(?P<name>[\w./-]{1,100}): (?P<value>\S.{0,2000})")
 _TREE: Final = re.compile(
     r"(?P<indent>[ │|]{0,400})(?:[├└][─-]{1,4} ?|[|+`\\][-─]{1,4} ?)(?P<name>\S.{0,600}?) "
     r"\((?P<service>[^()]{1,200})\)(?: -|:)? (?P<duration>[\d.]{1,20} ?(?:ns|us|µs|ms|s))\b.{0,400}"
@@ -57,7 +61,7 @@ class _Span:
 
 def read_trace(source: Source, document: object) -> Reading | None:
     """A document that holds spans, or None."""
-    found = [pair for pair in _span_lists(document, None, SEARCH_DEPTH_MAX)]
+    found = list(_span_lists(document, None, SEARCH_DEPTH_MAX))
     if not found:
         return None
     services = _jaeger_services(document)
@@ -83,10 +87,8 @@ def read_tree(source: Source, lines: Sequence[str]) -> tuple[Item, ...]:
     for line in lines:
         found = _TREE.fullmatch(line[:2_000])
         if found is None:
-            service = stack[-1][1].service if stack else source.subject
-            pending.extend(
-                Line(text=p, subject=service) for p in pieces(line.rstrip()) if p.strip()
-            )
+            span = stack[-1][1] if stack else _Span(None, None, source.subject or "", None)
+            pending.extend(_detail(span, line))
             continue
         if pending and stack:
             items.append(Item(tuple(pending)))
@@ -105,6 +107,21 @@ def read_tree(source: Source, lines: Sequence[str]) -> tuple[Item, ...]:
         return ()
     items.append(Item(tuple(pending)))
     return tuple(items)
+
+
+def _detail(span: _Span, line: str) -> Iterator[Fact]:
+    """A line under a span: its attributes, and what a request brought marked as such."""
+    asked = Emitter.REQUEST if request_spans(line[:4_000]) else None
+    for piece in pieces(line.rstrip()):
+        if piece.strip(" │|"):
+            yield Line(text=piece, subject=span.service, emitter=asked)
+    cells = list(fields_of(line[:4_000]))
+    found = _ATTRIBUTE.fullmatch(line[:4_000])
+    if found and not cells:
+        emitter = Emitter.REQUEST if is_request_field(found["name"]) else None
+        cells.append(to_cell(found["name"], found["value"], emitter))
+    if cells and span.name:
+        yield Row(subject=span.name, cells=tuple(cells))
 
 
 def is_tree(lines: Sequence[str]) -> bool:
@@ -174,9 +191,8 @@ def _length(record: Mapping[str, object]) -> Quantity | None:
         raw = record.get(key)
         number = to_number(raw)
         if number is not None:
-            if not unit:
-                unit = "us" if "operationName" in record or "startTime" in record else ""
-            return Quantity(number=number, unit=unit)
+            jaeger = "operationName" in record or "processID" in record
+            return Quantity(number=number, unit=unit or ("us" if jaeger else ""))
         if isinstance(raw, str) and (quantity := read_quantity(raw)):
             return quantity
     ends = [to_decimal(str(record.get(f"{end}TimeUnixNano", ""))) for end in ("start", "end")]

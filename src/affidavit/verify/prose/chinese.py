@@ -91,7 +91,7 @@ def _build() -> Mapping[str, tuple[Role, frozenset[str]]]:
         word: (Role.FREE, frozenset()) for word in _FREE.split()
     }
     for entry in _GLOSSES.replace("\n", "|").split("|"):
-        word, *glosses = entry.split()or [""]
+        word, *glosses = entry.split() or [""]
         if word:
             known = table.get(word, (Role.CONTENT, frozenset()))[1]
             role = Role.FREE if word in table and table[word][0] is Role.FREE else Role.CONTENT
@@ -113,7 +113,9 @@ DIGITS: Final[Mapping[str, int]] = MappingProxyType(
         "九": 9, "十": 10,
     }
 )  # fmt: skip
-_NUMERAL: Final = re.compile(r"第?[零一二两三四五六七八九十]{1,3}(?=[个条次台名种项行处份起件组批位家页轮段倍天周])")
+_NUMERAL: Final = re.compile(
+    r"第?[零一二两三四五六七八九十]{1,3}(?=[个条次台名种项行处份起件组批位家页轮段倍天周])"
+)
 CJK: Final = re.compile(r"[\u3400-\u9fff]+")
 
 

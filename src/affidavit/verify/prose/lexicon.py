@@ -146,7 +146,9 @@ EVERY: Final = _set("all each every both any entire whole everything everyone al
 ONLY: Final = _set("only solely exclusively alone sole")
 NONE: Final = _set("none neither nothing no never")
 MOST: Final = _set("most mostly majority mainly")
-HIGHEST: Final = _set("highest largest longest biggest greatest maximum peak peaked top heaviest slowest")
+HIGHEST: Final = _set(
+    "highest largest longest biggest greatest maximum peak peaked top heaviest slowest"
+)
 LOWEST: Final = _set("lowest smallest shortest least minimum fastest lightest")
 FIRST: Final = _set("first earliest firstly oldest")
 LAST: Final = _set("last latest final newest recent")

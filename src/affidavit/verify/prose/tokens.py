@@ -59,7 +59,9 @@ _DURATION: Final = re.compile(
     r"(?:h|hrs?|hours?|个?小时|m|min|mins?|minutes?|分钟?|s|secs?|seconds?|秒)"
     r"(?: ?(?:and )?\d{1,4}(?:\.\d{1,6})? ?(?:s|secs?|seconds?|秒))?(?![A-Za-z0-9])"
 )
-_CHUNK: Final = re.compile(r"[\u3400-\u9fff]+|[，。；：、（）！？《》—–…]|[^\s\u3400-\u9fff，。；：、（）！？《》—–…\0]+")
+_CHUNK: Final = re.compile(
+    r"[\u3400-\u9fff]+|[，。；：、（）！？《》—–…]|[^\s\u3400-\u9fff，。；：、（）！？《》—–…\0]+"
+)
 _EDGE: Final = "()[]{}<>'\".,;:!?*"
 _PLAIN: Final = re.compile(
     r"(?P<sign>[~≈<>≥≤]?=?)(?P<num>[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,20})(?:\.\d{1,12})?)"
@@ -79,9 +81,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
     found: list[Token] = []
     masked = _take_quotes(text, found)
     for moment in find_moments(masked):
-        found.append(
-            Token(Kind.MOMENT, moment.text, moment.start, moment.end, moment=moment)
-        )
+        found.append(Token(Kind.MOMENT, moment.text, moment.start, moment.end, moment=moment))
     masked = _mask(masked, found)
     masked = _take_durations(masked, found)
     found.extend(_chunks(masked))
@@ -165,7 +165,9 @@ def _latin(chunk: str, start: int, *, first: bool) -> Iterator[Token]:
 def _balanced(core: str, chunk: str, lead: int) -> tuple[str, str]:
     """The core keeps a closing bracket that it opened itself: `pg_terminate_backend(50377)`."""
     tail = chunk[lead + len(core) :]
-    while tail and tail[0] in ")]}" and core.count("([{"[")]}".index(tail[0])]) > core.count(tail[0]):
+    while (
+        tail and tail[0] in ")]}" and core.count("([{"[")]}".index(tail[0])]) > core.count(tail[0])
+    ):
         core, tail = core + tail[0], tail[1:]
     return core, tail
 
@@ -217,10 +219,9 @@ def _word(core: str, start: int, *, first: bool) -> Token:
     if _is_name(core, first=first):
         return Token(Kind.NAME, core, start, end, Role.CONTENT, frozenset({low}), proper=True)
     base = stem(core)
-    return Token(
-        Kind.WORD, core, start, end, role_of(base), alike(base),
-        proper=core[0].isupper() and not first,
-    )  # fmt: skip
+    proper = core[0].isupper() and not first and len(core) > 1
+    role = Role.CONTENT if proper and role_of(base) is Role.FREE else role_of(base)
+    return Token(Kind.WORD, core, start, end, role, alike(base), proper=proper)
 
 
 def _is_name(core: str, *, first: bool) -> bool:
@@ -228,7 +229,9 @@ def _is_name(core: str, *, first: bool) -> bool:
     if len(core) == 1:
         return False
     inner = core.split("'")[0][1:]
-    return inner != inner.lower() and not (core.isupper() and len(core) <= 4 and core in _PLAIN_CAPS)
+    return inner != inner.lower() and not (
+        core.isupper() and len(core) <= 4 and core in _PLAIN_CAPS
+    )
 
 
 _PLAIN_CAPS: Final = frozenset("UTC GMT OK ID IDS NOT AND".split())

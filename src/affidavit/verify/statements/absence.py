@@ -75,9 +75,7 @@ def _filtered(call: CallView) -> bool:
 
 def _about(call: CallView, subject: str) -> bool:
     words = [word.casefold() for word in subject.split()]
-    return all(
-        word in call.about_names or stem(word) in call.about_stems for word in words
-    )
+    return all(word in call.about_names or stem(word) in call.about_stems for word in words)
 
 
 def _holds(call: CallView, query: str) -> bool:

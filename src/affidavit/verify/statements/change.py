@@ -100,9 +100,7 @@ def series(
     return tuple((record, field) for _, record, field in timed)
 
 
-def _pair(
-    statement: ChangeStatement, readings: tuple[Reading, ...]
-) -> tuple[Reading, ...] | None:
+def _pair(statement: ChangeStatement, readings: tuple[Reading, ...]) -> tuple[Reading, ...] | None:
     """The earliest reading that is `from`, and a later one that is `to` (at `at`, where stated)."""
     unit = statement.unit or ""
     first: Reading | None = None
@@ -145,9 +143,7 @@ def prove_trend(statement: TrendStatement, call: CallView) -> Outcome:
     return Unproved(readings)
 
 
-def _moved(
-    call: CallView, readings: tuple[Reading, ...], direction: Direction | None
-) -> Outcome:
+def _moved(call: CallView, readings: tuple[Reading, ...], direction: Direction | None) -> Outcome:
     numbers = [field.number for _, field in readings if field.number is not None]
     if direction is None or len(numbers) < 2:
         return Unproved(SupportCode.STATEMENT_UNPROVED)

@@ -21,9 +21,7 @@ def prove_comparison(statement: ComparisonStatement, calls: tuple[CallView, ...]
     ours = _readings(statement.subject, attribute, statement, calls)
     if isinstance(ours, SupportCode):
         return Unproved(ours)
-    theirs = _readings(
-        statement.object, statement.object_attribute or attribute, statement, calls
-    )
+    theirs = _readings(statement.object, statement.object_attribute or attribute, statement, calls)
     if isinstance(theirs, SupportCode):
         return Unproved(theirs)
     for _, left in ours:

@@ -34,9 +34,7 @@ def prove_count(statement: CountStatement, call: CallView) -> Outcome:
     return _counts(statement, call, timed)
 
 
-def _counts(
-    statement: CountStatement, call: CallView, records: tuple[RecordView, ...]
-) -> Outcome:
+def _counts(statement: CountStatement, call: CallView, records: tuple[RecordView, ...]) -> Outcome:
     envelope = call.call.envelope
     where = dict(statement.where or {})
     if where and not all(_knows(call.records, key) for key in where):

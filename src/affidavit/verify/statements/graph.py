@@ -52,11 +52,7 @@ def find_edge(source: str, target: str, calls: tuple[CallView, ...]) -> Hop | No
     for call in calls:
         for record in call.records:
             fact = record.fact
-            if (
-                isinstance(fact, Edge)
-                and _is(source, fact.source)
-                and _is(target, fact.target)
-            ):
+            if isinstance(fact, Edge) and _is(source, fact.source) and _is(target, fact.target):
                 return call.id, record.place
         for parent, child in spans(call):
             if _mentions(source, parent) and _mentions(target, child):
@@ -96,6 +92,8 @@ def _cell(record: RecordView, names: tuple[str, ...]) -> str:
 def unknown_hop(hops: tuple[str, ...], calls: tuple[CallView, ...]) -> bool:
     """Whether an entity of a path is named by no record at all."""
     return any(
-        not any(stems_of(hop) <= call.about_stems or hop.casefold() in call.by_name for call in calls)
+        not any(
+            stems_of(hop) <= call.about_stems or hop.casefold() in call.by_name for call in calls
+        )
         for hop in hops
     )

@@ -38,7 +38,9 @@ _TIME: Final = (
 _ZONE: Final = r"(?P<z>Z\b| ?(?:UTC|GMT)\b| ?[+-]\d{2}:?\d{2}\b| ?\+00\b)?"
 
 _SHAPES: Final = (
-    re.compile(rf"(?<![\d.])(?P<y>20\d{{2}})[-/](?P<mo>\d{{2}})[-/](?P<d>\d{{2}})[T ]{_TIME}{_ZONE}"),
+    re.compile(
+        rf"(?<![\d.])(?P<y>20\d{{2}})[-/](?P<mo>\d{{2}})[-/](?P<d>\d{{2}})[T ]{_TIME}{_ZONE}"
+    ),
     re.compile(rf"(?P<d>\d{{1,2}})/{_MONTH}/(?P<y>20\d{{2}}):{_TIME}{_ZONE}"),
     re.compile(
         rf"{_MONTH} {{1,2}}(?P<d>\d{{1,2}})(?:,? (?P<y1>20\d{{2}}))?,? (?:at )?{_TIME}{_ZONE}"

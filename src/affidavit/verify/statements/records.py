@@ -36,8 +36,8 @@ _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?"
 _WITH_UNIT: Final = re.compile(
     r"(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?) ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?)"
 )
-CALL_IS_ONE: Final = "."
-"""The subject of a record that names none."""
+NEAR_CHARS: Final = 48
+"""How far around a bare number its words may stand: about six words on either side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,11 @@ class RecordView:
     def stems(self) -> frozenset[str]:
         """Every word stem in the record, names cut into parts."""
         return stems_of(self.text) | stems_of(self.subject)
+
+    @cached_property
+    def squeezed(self) -> str:
+        """The record's text with its runs of space made one."""
+        return " ".join(self.text.split())
 
     @cached_property
     def moments(self) -> tuple[datetime, ...]:
@@ -243,7 +248,7 @@ def _fields(fact: Fact) -> Iterator[Field]:
 def _cell(cell: Cell) -> Iterator[Field]:
     whole = _field(cell.name, cell.quantity, cell.text)
     yield whole
-    if whole.number is None and cell.text and len(cell.text) > 12:
+    if whole.number is None and cell.text:
         yield from read_fields(cell.text, cell.name)
 
 
@@ -285,8 +290,9 @@ def read_fields(text: str, name: str = "") -> Iterator[Field]:
     for bare in _BARE.finditer(text):
         if bare.start("num") not in taken:
             unit = bare["unit"] or ""
+            near = text[max(0, bare.start() - NEAR_CHARS) : bare.end() + NEAR_CHARS]
             yield Field(
-                name, outer | stems_of(text), bare["num"], Decimal(bare["num"]),
+                name, outer | stems_of(near), bare["num"], Decimal(bare["num"]),
                 unit if unit_of(unit) else "", loose=True,
             )  # fmt: skip
 
@@ -307,7 +313,9 @@ def _text(fact: Fact) -> str:
         case Line():
             return f"{fact.subject or ''} {fact.level or ''} {fact.text}"
         case Row():
-            return " ".join((fact.subject or "", *(f"{c.name} {_cell_text(c)}" for c in fact.cells)))
+            return " ".join(
+                (fact.subject or "", *(f"{c.name} {_cell_text(c)}" for c in fact.cells))
+            )
         case Edge():
             return f"{fact.source} {fact.relation} {fact.target}"
 

@@ -165,8 +165,10 @@ def _score(call: CallView, record: RecordView, field: Field, wanted: frozenset[s
 
 def _beside(call: CallView, record: RecordView) -> frozenset[str]:
     """Words that speak of a reading without naming its field: its subject, what was asked."""
-    return stems_of(record.subject) | call.about_stems | (
-        record.stems if len(record.fields) == 1 else frozenset()
+    return (
+        stems_of(record.subject)
+        | call.about_stems
+        | (record.stems if len(record.fields) == 1 else frozenset())
     )
 
 

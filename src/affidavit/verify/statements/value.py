@@ -75,9 +75,7 @@ def in_time(
     return kept or SupportCode.WINDOW_REFUTED
 
 
-def _comparable(
-    statement: ValueStatement, found: tuple[Candidate, ...]
-) -> tuple[Candidate, ...]:
+def _comparable(statement: ValueStatement, found: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     if isinstance(statement.value, Decimal):
         return tuple(item for item in found if item.field.number is not None)
     return found

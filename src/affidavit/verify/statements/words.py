@@ -112,6 +112,4 @@ def names_in(text: str) -> frozenset[str]:
 
 def is_within(name: str, other: str) -> bool:
     """Whether one name is another's owner or prefix at a joint: `web` of `web-6c9f`, `a` of `a/b`."""
-    return (
-        len(other) > len(name) and other.startswith(name) and not other[len(name)].isalnum()
-    )
+    return len(other) > len(name) and other.startswith(name) and not other[len(name)].isalnum()

@@ -1,0 +1,269 @@
+"""Re-checking a file's journal by itself: chain, lines, ending, lives of calls (A4, E2; pure)
+
+Each function raises `Broken` at the first thing that does not hold, and says nothing otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from affidavit.contract.journal import EVENT_FIELDS, Entry, EventType
+from affidavit.contract.states import (
+    CHAT_MOVES,
+    EVIDENCE_OF,
+    ChatApplicationStatus,
+    EvidenceStatus,
+    InvocationStatus,
+)
+from affidavit.core.chain import first_break
+
+
+class Broken(Exception):
+    """Something in a file does not hold: a JSON pointer to it, and one plain sentence."""
+
+    def __init__(self, pointer: str, says: str) -> None:
+        super().__init__(f"{pointer}: {says}")
+        self.pointer = pointer
+        self.says = says
+
+
+def line_at(place: int) -> str:
+    """The pointer to a journal line by its place in the file, from 0."""
+    return f"/journal/{place}"
+
+
+def check_chain(run_id: str, journal: Sequence[Entry]) -> None:
+    """Every line follows the one before, and all are of one run."""
+    broken = first_break(run_id, journal)
+    if broken is not None:
+        raise Broken(line_at(broken - 1), f"line {broken} does not follow the line before it")
+
+
+def check_lines(journal: Sequence[Entry]) -> None:
+    """Every line has its kind's fields and stands where such a line may stand."""
+    if not journal or journal[0].type is not EventType.RUN_STARTED:
+        raise Broken(line_at(0), "a journal begins with RUN_STARTED")
+    order = _Order()
+    for place, entry in enumerate(journal):
+        if entry.data.keys() != EVENT_FIELDS[entry.type]:
+            raise Broken(line_at(place), f"{entry.type} has other fields than such a line has")
+        complaint = order.take(entry, first=place == 0)
+        if complaint:
+            raise Broken(line_at(place), complaint)
+    if not order.collected:
+        raise Broken(line_at(len(journal) - 1), "the collection of evidence never ended")
+
+
+def check_ending(journal: Sequence[Entry]) -> None:
+    """Exactly one RELEASE_DECISION, then exactly one RUN_ENDED, and nothing after (L6, N12)."""
+    decisions = [n for n, entry in enumerate(journal) if entry.type is EventType.RELEASE_DECISION]
+    endings = [n for n, entry in enumerate(journal) if entry.type is EventType.RUN_ENDED]
+    last = len(journal) - 1
+    for kind, places in (("RELEASE_DECISION", decisions), ("RUN_ENDED", endings)):
+        if not places:
+            raise Broken(line_at(last), f"there is no {kind}")
+        if len(places) > 1:
+            raise Broken(line_at(places[1]), f"a second {kind}")
+    if endings[0] != last:
+        raise Broken(line_at(endings[0] + 1), "a line after the end of the run")
+    if decisions[0] != last - 1:
+        raise Broken(line_at(decisions[0]), "the decision does not stand right before the end")
+
+
+COLLECTING: Final = frozenset(
+    {
+        EventType.GUARDS_CHECKED,
+        EventType.STEP_DECIDED,
+        EventType.TOOL_CALL_INTENDED,
+        EventType.TOOL_CALL_PROJECTING,
+        EventType.TOOL_CALL_READY,
+        EventType.TOOL_CALL_ERROR,
+        EventType.TOOL_CALL_REFUSED,
+        EventType.TOOL_CALL_REUSED,
+        EventType.STOP_NOTICE_GIVEN,
+    }
+)
+"""Lines of the agent's part; none of them stands after it."""
+
+RELEASING: Final = frozenset(
+    {
+        EventType.EVIDENCE_GUARD_INITIAL,
+        EventType.EVIDENCE_REPAIR_ATTEMPT,
+        EventType.EVIDENCE_GUARD_RECHECK,
+        EventType.SUPPORT_CHECK,
+        EventType.DRAFT_WITHDRAWAL_ATTEMPT,
+        EventType.SEMANTIC_GUARD_ATTEMPT,
+        EventType.SEMANTIC_GUARD_DECISION,
+        EventType.RELEASE_STOPPED,
+        EventType.RELEASE_DECISION,
+    }
+)
+"""Lines of the release; none of them stands before it."""
+
+
+@dataclass(slots=True)
+class _Order:
+    """Walks along a journal and complains where a line cannot stand."""
+
+    epoch: int = 0
+    step: int = 0
+    paused: bool = False
+    collected: bool = False
+    stopped: bool = False
+    status: ChatApplicationStatus | None = None
+
+    def take(self, entry: Entry, *, first: bool) -> str:
+        """What is wrong with the next line; nothing when it may stand here."""
+        if (entry.type is EventType.RUN_STARTED) != first:
+            return "a run starts once, with its first line"
+        if entry.type in COLLECTING and self.collected:
+            return "a line of the collection after its end"
+        if entry.type in RELEASING and not self.collected:
+            return "a line of the release before the collection ended"
+        match entry.type:
+            case EventType.DRIVER_ACQUIRED:
+                return self._epoch(entry.data["epoch"])
+            case EventType.STATUS_CHANGED:
+                return self._status(ChatApplicationStatus(str(entry.data["status"])))
+            case EventType.RUN_PAUSED | EventType.RUN_RESUMED:
+                return self._pause(paused=entry.type is EventType.RUN_PAUSED)
+            case EventType.STEP_DECIDED:
+                return self._step(entry.data["step"])
+            case EventType.COLLECTION_ENDED:
+                again, self.collected = self.collected, True
+                return "the collection of evidence ended twice" if again else ""
+            case EventType.RELEASE_STOPPED:
+                again, self.stopped = self.stopped, True
+                return "the release was stopped twice" if again else ""
+            case _:
+                return ""
+
+    def _epoch(self, epoch: object) -> str:
+        if not isinstance(epoch, int) or epoch <= self.epoch:
+            return "a driver's epoch is not higher than the one before"
+        self.epoch = epoch
+        return ""
+
+    def _status(self, status: ChatApplicationStatus) -> str:
+        legal = (
+            status is ChatApplicationStatus.ROUTING
+            if self.status is None
+            else status in CHAT_MOVES[self.status]
+        )
+        before, self.status = self.status, status
+        return "" if legal else f"{status} does not follow {before}"
+
+    def _pause(self, *, paused: bool) -> str:
+        if self.paused is paused:
+            return "paused twice" if paused else "resumed without a pause"
+        self.paused = paused
+        return ""
+
+    def _step(self, step: object) -> str:
+        if step != self.step + 1:
+            return f"step {self.step + 1} is missing here"
+        self.step += 1
+        return ""
+
+
+CALL_MOVES: Final[Mapping[EventType | None, frozenset[EventType]]] = MappingProxyType(
+    {
+        None: frozenset(
+            {
+                EventType.TOOL_CALL_INTENDED,
+                EventType.TOOL_CALL_REFUSED,
+                EventType.TOOL_CALL_REUSED,
+            }
+        ),
+        EventType.TOOL_CALL_INTENDED: frozenset(
+            {
+                EventType.TOOL_CALL_INTENDED,  # a read that a driver left unfinished is read again
+                EventType.TOOL_CALL_PROJECTING,
+                EventType.TOOL_CALL_ERROR,
+            }
+        ),
+        EventType.TOOL_CALL_PROJECTING: frozenset(
+            {EventType.TOOL_CALL_READY, EventType.TOOL_CALL_ERROR}
+        ),
+        EventType.TOOL_CALL_READY: frozenset(),
+        EventType.TOOL_CALL_ERROR: frozenset(),
+        EventType.TOOL_CALL_REFUSED: frozenset(),
+        EventType.TOOL_CALL_REUSED: frozenset(),
+    }
+)
+"""The life of a call: what may follow each line of it, None before the first (E2, T2, K9)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """A call so far: its last line, its tool, its attempts."""
+
+    last: EventType
+    tool: str = ""
+    attempts: int = 0
+
+
+def check_lives(journal: Sequence[Entry]) -> None:
+    """Every call was asked for by a step, lived as a call lives, and was settled once."""
+    asked: dict[str, object] = {}
+    lives: dict[str, _Life] = {}
+    for place, entry in enumerate(journal):
+        if entry.type is EventType.STEP_DECIDED:
+            _take_step(place, entry, asked)
+        elif "tool_call_id" in entry.data:
+            _take_line(place, entry, asked, lives)
+
+
+def _take_step(place: int, entry: Entry, asked: dict[str, object]) -> None:
+    calls = entry.data["calls"]
+    for call in calls if isinstance(calls, (list, tuple)) else ():
+        if call in asked:
+            raise Broken(line_at(place), f"{call} was asked for before")
+        asked[str(call)] = entry.data["step"]
+
+
+def _take_line(
+    place: int, entry: Entry, asked: Mapping[str, object], lives: dict[str, _Life]
+) -> None:
+    key = str(entry.data["tool_call_id"])
+    life = lives.get(key)
+    if key not in asked or entry.data.get("step", asked[key]) != asked[key]:
+        raise Broken(line_at(place), f"no step asked for {key}")
+    if entry.type not in CALL_MOVES[life.last if life else None]:
+        after = life.last if life else "its beginning"
+        raise Broken(line_at(place), f"{entry.type} of {key} cannot follow {after}")
+    complaint = _complaint(entry, life, lives)
+    if complaint:
+        raise Broken(line_at(place), f"{key}: {complaint}")
+    intended = entry.type is EventType.TOOL_CALL_INTENDED
+    lives[key] = _Life(
+        last=entry.type,
+        tool=str(entry.data["tool"]) if intended else (life.tool if life else ""),
+        attempts=(life.attempts if life else 0) + intended,
+    )
+
+
+def _complaint(entry: Entry, life: _Life | None, lives: Mapping[str, _Life]) -> str:
+    """What is wrong with a line of a call beside its place; nothing when all is well."""
+    data = entry.data
+    match entry.type:
+        case EventType.TOOL_CALL_INTENDED if life is not None and data["tool"] != life.tool:
+            return "another tool than at first"
+        case EventType.TOOL_CALL_INTENDED if data["attempt"] != (life.attempts if life else 0) + 1:
+            return "attempts are not counted from 1"
+        case EventType.TOOL_CALL_READY:
+            status, count = EvidenceStatus(str(data["evidence_status"])), data["count"]
+            if status not in EVIDENCE_OF[InvocationStatus.READY] or not isinstance(count, int):
+                return "READY with what no READY call has"
+            if (status is EvidenceStatus.EVIDENCE_FOUND) != (count > 0):
+                return "evidence status and count disagree"
+            return ""
+        case EventType.TOOL_CALL_REUSED:
+            answered = lives.get(str(data["of"]))
+            ready = answered is not None and answered.last is EventType.TOOL_CALL_READY
+            return "" if ready else "the call that is said to answer it is not READY"
+        case _:
+            return ""

@@ -1,0 +1,135 @@
+"""A negative observation: does the sentence stay within what was asked? (G9)
+
+It may only say that nothing matched, in the words of the query, over the window of the query. A
+word that the query does not hold widens it; a filter that the sentence leaves out widens it too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from affidavit.contract.evidence import Window
+from affidavit.contract.states import EvidenceStatus
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.polarity import is_negative
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.absence import asked
+from affidavit.verify.statements.records import CallView
+from affidavit.verify.statements.words import names_in, stems_of
+
+_QUOTED: Final = re.compile(r"\"([^\"]{1,400})\"|'([^']{1,400})'")
+_SPLIT: Final = re.compile(r"\s*\|\s*|\s+OR\s+")
+_SOURCES: Final = frozenset(
+    stems_of("log logs line lines event events row rows record records result results trace traces "
+             "match matches entry entries data series sample samples alert alerts message messages")
+)  # fmt: skip
+
+
+def check_absence(
+    desk: Desk, clauses: tuple[Clause, ...], question: Window | None
+) -> tuple[SupportCode, ...]:
+    """The codes against a sentence of a negative observation; none when it stays in scope."""
+    if not any(is_negative(clause) or _counts_zero(clause) for clause in clauses):
+        return (SupportCode.NEGATION_REFUTED,)
+    calls = tuple(
+        call for call in desk.calls if call.call.envelope.status is EvidenceStatus.NO_EVIDENCE
+    )
+    best: tuple[SupportCode, ...] | None = None
+    for call in calls:
+        codes = tuple(dict.fromkeys(_against(desk, clauses, call, question)))
+        if not codes:
+            return ()
+        best = codes if best is None or len(codes) < len(best) else best
+    return best or (SupportCode.ABSENCE_TOO_WIDE,)
+
+
+def _counts_zero(clause: Clause) -> bool:
+    return any(token.stated is not None and token.stated.number == 0 for token in clause.tokens)
+
+
+def _against(
+    desk: Desk, clauses: tuple[Clause, ...], call: CallView, question: Window | None
+) -> list[SupportCode]:
+    codes: list[SupportCode] = []
+    tokens = [token for clause in clauses for token in clause.tokens]
+    for token in tokens:
+        code = _token(desk, token, call, question)
+        if code is not None:
+            codes.append(code)
+    if not _names_filter(tokens, call):
+        codes.append(SupportCode.ABSENCE_TOO_WIDE)
+    return codes
+
+
+def _token(desk: Desk, token: Token, call: CallView, question: Window | None) -> SupportCode | None:
+    match token.kind:
+        case Kind.QUOTE:
+            if asked(call, token.text) or " ".join(token.text.casefold().split()) in _low(call):
+                return None
+            return SupportCode.ABSENCE_TOO_WIDE
+        case Kind.NAME:
+            known = desk.is_about(call, token) or token.text.casefold() in _low(call)
+            return None if known else SupportCode.IDENTIFIER_UNKNOWN
+        case Kind.MOMENT:
+            return None if _in_window(token, call, question) else SupportCode.WINDOW_REFUTED
+        case Kind.NUMBER:
+            return _number(token, call)
+        case Kind.WORD if token.role in {Role.CONTENT, Role.HEDGE, Role.UP, Role.DOWN}:
+            known = desk.is_about(call, token) or bool(token.stems & _SOURCES)
+            return None if known else SupportCode.ABSENCE_TOO_WIDE
+        case _:
+            return None
+
+
+def _low(call: CallView) -> str:
+    return " ".join(call.about.casefold().split())
+
+
+def _number(token: Token, call: CallView) -> SupportCode | None:
+    if token.stated is not None and token.stated.number == 0:
+        return None
+    held = token.text.casefold() in call.about_names or token.text in {"one", "一"}
+    return None if held else SupportCode.NUMBER_UNKNOWN
+
+
+def _in_window(token: Token, call: CallView, question: Window | None) -> bool:
+    moment = token.moment
+    assert moment is not None
+    scope = call.call.envelope.scope.window or question
+    observed = call.call.envelope.observed_at
+    if moment.matches(observed):
+        return True
+    if scope is None:
+        return moment.text.casefold() in _low(call)
+    if moment.clock_s is None:
+        return moment.matches(scope.start) or moment.matches(scope.end)
+    return moment.matches(scope.start) or moment.matches(scope.end)
+
+
+def _names_filter(tokens: list[Token], call: CallView) -> bool:
+    """Whether the sentence names what was searched for: one alternative of each phrase, whole."""
+    phrases = [one or other for one, other in _QUOTED.findall(_filter_of(call))]
+    if not phrases:
+        return True
+    said = " ".join(token.text for token in tokens).casefold()
+    stems = frozenset(word for token in tokens for word in token.stems | stems_of(token.text))
+    names = frozenset(name for token in tokens for name in names_in(token.text))
+    return all(_mentions(phrase, said, stems, names) for phrase in phrases)
+
+
+def _filter_of(call: CallView) -> str:
+    return call.call.envelope.scope.query
+
+
+def _mentions(phrase: str, said: str, stems: frozenset[str], names: frozenset[str]) -> bool:
+    for alternative in _SPLIT.split(phrase):
+        wanted = stems_of(alternative)
+        if alternative.casefold() in said or (wanted and wanted <= stems):
+            return True
+        if names_in(alternative) and names_in(alternative) <= names:
+            return True
+    return False

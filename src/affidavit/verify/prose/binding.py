@@ -1,0 +1,187 @@
+"""Where a clause stands in a call: the records that hold its names, and how well they hold its words.
+
+The names of a clause have to stand together in a record, or, when they are listed, each with the
+rest of the clause. Among the records that are left, those that hold most of the clause's words are
+the ones it speaks of: a true number beside another subject is found in a worse record, and refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.records import CallView, RecordView
+
+_LISTING: Final = frozenset("and or , 、 和 与 及 以及 或 as well".split())
+IDENTITY_DIGITS_MIN: Final = 4
+"""A bare whole number of so many digits may be an id; a shorter one is a quantity."""
+WORDS_SHARE_MIN: Final = 0.6
+"""Without a name, so much of a clause has to stand in one record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A clause in one call.
+
+    `allowed` are the sets of records that it may speak of (several where names are listed), `best`
+    the records among them that hold most of its words, `held` and `unheld` its content tokens that
+    the call does and does not hold there.
+    """
+
+    call: CallView
+    allowed: tuple[frozenset[int], ...]
+    best: tuple[frozenset[int], ...]
+    held: tuple[Token, ...]
+    unheld: tuple[Token, ...]
+    named: bool
+
+    def records(self) -> tuple[RecordView, ...]:
+        """The records that the clause speaks of."""
+        places = sorted(frozenset().union(*self.best))
+        return tuple(self.call.records[place] for place in places)
+
+    def wider(self) -> tuple[RecordView, ...]:
+        """Every record that holds the clause's names."""
+        places = sorted(frozenset().union(*self.allowed))
+        return tuple(self.call.records[place] for place in places)
+
+
+def is_identity(token: Token) -> bool:
+    """Whether a number can only be a name: a bare whole number of four digits or more."""
+    stated = token.stated
+    return (
+        token.kind is Kind.NUMBER
+        and stated is not None
+        and not stated.unit
+        and not token.spelled
+        and token.text.isdigit()
+        and len(token.text) >= IDENTITY_DIGITS_MIN
+    )
+
+
+def content_of(clause: Clause) -> tuple[Token, ...]:
+    """The tokens of a clause that have to be found: names, quotations and content words."""
+    return tuple(
+        token for token in clause.tokens
+        if token.kind in {Kind.NAME, Kind.QUOTE}
+        or (token.kind is Kind.WORD and token.role is Role.CONTENT)
+    )  # fmt: skip
+
+
+def bind(desk: Desk, clause: Clause, call: CallView) -> Binding | None:
+    """The clause in one call; None where its names stand in no record together."""
+    everything = frozenset(range(len(call.records)))
+    groups = _groups(clause, call, desk)
+    allowed = _allowed(groups, everything)
+    if allowed is None:
+        return None
+    topics = _topics(desk, clause, call)
+    narrowed = tuple(found & topics for found in allowed) if topics else allowed
+    if all(narrowed):
+        allowed = narrowed
+    named = any(
+        desk.places(call, token) or desk.is_about(call, token)
+        for token in (*clause.names, *clause.topics)
+    )
+    held, unheld = _words(desk, clause, call, allowed)
+    best = tuple(_best(desk, held, call, found) for found in allowed)
+    return Binding(call, allowed, best, held, unheld, named)
+
+
+def _topics(desk: Desk, clause: Clause, call: CallView) -> frozenset[int]:
+    found: frozenset[int] | None = None
+    for token in clause.topics:
+        places = desk.places(call, token)
+        if places:
+            both = places if found is None else found & places
+            found = both or found
+    return found or frozenset()
+
+
+def _groups(clause: Clause, call: CallView, desk: Desk) -> list[list[frozenset[int]]]:
+    """The clause's names that the call's records hold, listed ones together."""
+    groups: list[list[frozenset[int]]] = []
+    listing = False
+    for token in clause.tokens:
+        named = token.kind in {Kind.NAME, Kind.QUOTE} or is_identity(token)
+        if named:
+            places = desk.places(call, token)
+            if places and listing and groups:
+                groups[-1].append(places)
+            elif places:
+                groups.append([places])
+            listing = bool(places)
+        elif token.text.casefold() not in _LISTING and token.text not in {",", "(", ")"}:
+            listing = False
+    return groups
+
+
+def _allowed(
+    groups: list[list[frozenset[int]]], everything: frozenset[int]
+) -> tuple[frozenset[int], ...] | None:
+    base = everything
+    spread: list[frozenset[int]] | None = None
+    for group in groups:
+        joint = frozenset.intersection(*group)
+        if joint & base:
+            base = base & joint
+        elif len(group) > 1 and spread is None:
+            spread = group
+        else:
+            return None
+    if spread is None:
+        return (base,)
+    sets = tuple(places & base for places in spread)
+    return sets if all(sets) else None
+
+
+def _words(
+    desk: Desk, clause: Clause, call: CallView, allowed: tuple[frozenset[int], ...]
+) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    held: list[Token] = []
+    unheld: list[Token] = []
+    for token in content_of(clause):
+        places = desk.places(call, token)
+        if places and all(places & found for found in allowed):
+            held.append(token)
+        elif (places and token.kind is not Kind.WORD) or (
+            not places and desk.is_about(call, token)
+        ):
+            held.append(token)
+        else:
+            unheld.append(token)
+    return tuple(held), tuple(unheld)
+
+
+def _best(
+    desk: Desk, held: tuple[Token, ...], call: CallView, found: frozenset[int]
+) -> frozenset[int]:
+    """The records that hold most of the words."""
+    scores = dict.fromkeys(found, 0)
+    for token in held:
+        for place in desk.places(call, token) & found:
+            scores[place] += 1
+    most = max(scores.values(), default=0)
+    return frozenset(place for place, score in scores.items() if score == most)
+
+
+def together(desk: Desk, binding: Binding) -> bool:
+    """Whether enough of the clause's words stand in one record, where no name ties them."""
+    narrow = [
+        token for token in binding.held
+        if token.kind is Kind.WORD
+        and 0 < len(desk.places(binding.call, token)) < len(binding.call.records)
+    ]  # fmt: skip
+    if binding.named or len(narrow) < 2:
+        return True
+    for found in binding.best:
+        for place in found:
+            here = sum(1 for token in narrow if place in desk.places(binding.call, token))
+            if here >= len(narrow) * WORDS_SHARE_MIN:
+                return True
+            break
+    return False

@@ -1,0 +1,163 @@
+"""A cause said in prose: does a record explain it, in one of the three ways of M5?
+
+The record has to hold most of what the cause side says, and the effect side's subject or words; to
+explain (a reason, an error, a "because"); and to be the platform's own words, or a workload's with
+a second record of either end. Else the two ends' names are tried as a typed cause: abnormality,
+order and a recorded path. Words that a caller could have written explain nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from affidavit.contract.states import Emitter, EvidenceClass
+from affidavit.contract.statement import CauseStatement
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose.desk import TOLD, Desk
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.markers import causal_in
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.cause import explains, prove_cause
+from affidavit.verify.statements.outcome import Proved
+from affidavit.verify.statements.records import CallView, RecordView
+
+CAUSE_SHARE_MIN: Final = 0.6
+"""Most of what is said of the cause has to stand in the record that explains."""
+
+
+def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> SupportCode | None:
+    """None where the cause is proved; else the code that says which leg is missing."""
+    ends = _core(effect), _core(cause)
+    if not ends[1]:
+        return SupportCode.CAUSE_UNPROVED
+    if _told(desk, *ends):
+        return None
+    lone = False
+    for call in desk.calls:
+        for record in call.records:
+            if not _holds_both(desk, call, record, *ends):
+                continue
+            code = _weigh(desk, call, record, ends)
+            if code is None:
+                return None
+            lone = lone or code is SupportCode.CAUSE_ONE_RECORD
+    if _typed(desk, effect, cause):
+        return None
+    return SupportCode.CAUSE_ONE_RECORD if lone else SupportCode.CAUSE_UNPROVED
+
+
+def _core(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    return tuple(
+        token for token in tokens
+        if token.kind in {Kind.NAME, Kind.QUOTE}
+        or (token.kind is Kind.WORD and token.role is Role.CONTENT)
+    )  # fmt: skip
+
+
+def _told(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> bool:
+    """Whether a proved sentence already says this cause, in the same direction or in one record."""
+    if desk.told is None:
+        return False
+    for record in desk.told.records:
+        tokens = desk.told_tokens[record.place]
+        if causal_in(record.text, tokens) is None:
+            continue
+        if _share(desk, desk.told, record, cause) >= CAUSE_SHARE_MIN and (
+            _share(desk, desk.told, record, effect) >= CAUSE_SHARE_MIN
+        ):
+            return True
+    return False
+
+
+def _share(desk: Desk, call: CallView, record: RecordView, tokens: tuple[Token, ...]) -> float:
+    held = sum(1 for token in tokens if record.place in desk.places(call, token))
+    return held / len(tokens) if tokens else 0.0
+
+
+def _holds_both(
+    desk: Desk, call: CallView, record: RecordView,
+    effect: tuple[Token, ...], cause: tuple[Token, ...],
+) -> bool:  # fmt: skip
+    if _share(desk, call, record, cause) < CAUSE_SHARE_MIN:
+        return False
+    strong = [token for token in cause if token.kind is not Kind.WORD]
+    if any(
+        desk.places(call, token) and record.place not in desk.places(call, token)
+        for token in strong
+    ):
+        return False
+    return _touches(desk, call, record, effect)
+
+
+def _touches(desk: Desk, call: CallView, record: RecordView, effect: tuple[Token, ...]) -> bool:
+    """Whether the record speaks of the effect: a name of it, or half of its words."""
+    names = [token for token in effect if token.kind is Kind.NAME]
+    if names:
+        return any(
+            record.place in desk.places(call, token) or desk.is_about(call, token)
+            for token in names
+        )
+    here = sum(
+        1 for token in effect
+        if record.place in desk.places(call, token) or desk.is_about(call, token)
+        or desk.is_asked(token)
+    )  # fmt: skip
+    return here * 2 >= len(effect)
+
+
+def _weigh(
+    desk: Desk, call: CallView, record: RecordView,
+    ends: tuple[tuple[Token, ...], tuple[Token, ...]],
+) -> SupportCode | None:  # fmt: skip
+    """None where the record's words may prove a cause, and do."""
+    envelope = call.call.envelope
+    if envelope.evidence_class is EvidenceClass.GUIDANCE:
+        return SupportCode.GUIDANCE_CITED
+    if record.emitter is Emitter.REQUEST:
+        return SupportCode.REQUEST_TEXT_CITED
+    if envelope.evidence_class is not EvidenceClass.OBSERVATION or not explains(record):
+        return SupportCode.CAUSE_UNPROVED
+    if record.emitter is Emitter.PLATFORM:
+        return None
+    tokens = (*ends[0], *ends[1])
+    return None if _second(desk, call, tokens) else SupportCode.CAUSE_ONE_RECORD
+
+
+def _second(desk: Desk, call: CallView, tokens: tuple[Token, ...]) -> bool:
+    """Whether another call holds a record of either end."""
+    for other in desk.calls:
+        if other.id == call.id or other.call.envelope.evidence_class is EvidenceClass.GUIDANCE:
+            continue
+        for token in tokens:
+            if any(
+                other.records[place].emitter is not Emitter.REQUEST
+                for place in desk.places(other, token)
+            ):
+                return True
+    return False
+
+
+def _typed(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> bool:
+    """Way (c): an abnormality, an order and a path between a name of either side."""
+    calls = tuple(call for call in desk.calls if call.id != TOLD)
+    if not calls:
+        return False
+    for subject, symptom in _pairs(effect, cause):
+        statement = CauseStatement(tool_call_id=calls[0].id, subject=subject, object=symptom)
+        if isinstance(prove_cause(statement, calls), Proved):
+            return True
+    return False
+
+
+NAMES_TRIED_MAX: Final = 4
+"""A sentence that names more entities on one side does not say which one it means."""
+
+
+def _pairs(effect: tuple[Token, ...], cause: tuple[Token, ...]) -> Iterator[tuple[str, str]]:
+    causes = [token.text for token in cause if token.kind is not Kind.QUOTE][:NAMES_TRIED_MAX]
+    effects = [token.text for token in effect if token.kind is not Kind.QUOTE][:NAMES_TRIED_MAX]
+    for subject in causes:
+        for symptom in effects:
+            if subject.casefold() != symptom.casefold():
+                yield subject, symptom

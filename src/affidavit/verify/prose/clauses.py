@@ -1,0 +1,149 @@
+"""A sentence as clauses: what is said together has to hold together.
+
+A clause ends at a semicolon, at a comma before a new subject or a joining word, and at words such
+as "but" and "while". A fragment without a verb belongs to its neighbour. A clause that starts with
+a pronoun, or names nothing, goes on speaking about the names of the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from affidavit.verify.prose.lexicon import DOWN, FLAT, REPORTING, UP, Role
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.words import stem
+
+_JOINING: Final = frozenset(
+    "and but which whose who while whereas so because where when with after before of then since "
+    "it its they their the this that these those each as first last until although though in at "
+    "from there whereas".split()
+)
+_BREAKING: Final = frozenset(
+    "but while whereas although though 但 但是 而 而且 并 并且 不过 然而 同时".split()
+)
+_STARTERS: Final = frozenset(
+    "it its they their them this these those that which whose who he she 它 它们 该 此 这 其 其中 这些 那些".split()
+)
+_VERBS: Final = frozenset(
+    {
+        stem(word)
+        for word in "be is are was were have has had do does did can could will cannot".split()
+    }
+    | REPORTING
+    | UP
+    | DOWN
+    | FLAT
+)
+_NO_VERBS: Final = frozenset(
+    {
+        stem(word)
+        for word in "log logs request requests call calls report record list sample count total "
+        "range query search average date point name need use work".split()
+    }
+)
+_ZH_VERBS: Final = frozenset(
+    "是 有 在 为 处于 位于 显示 表明 记录 记录了 写明 报告 返回 给出 出现 发生 开始 结束 完成 达到 达 "
+    "包含 属于 保持 持续 变为 转为 停在 卡在 没有 未 不 无 占 用时 耗时 存在 运行 启动 失败".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Tokens that are said together; `topics` are the names that the clause goes on about."""
+
+    tokens: tuple[Token, ...]
+    topics: tuple[Token, ...] = ()
+
+    @property
+    def names(self) -> tuple[Token, ...]:
+        """The names in the clause itself."""
+        return tuple(token for token in self.tokens if token.kind is Kind.NAME)
+
+    def of(self, kind: Kind) -> tuple[Token, ...]:
+        """The clause's tokens of one kind."""
+        return tuple(token for token in self.tokens if token.kind is kind)
+
+    def has(self, *roles: Role) -> bool:
+        """Whether a word of one of these roles stands in the clause."""
+        return any(token.role in roles and token.kind is Kind.WORD for token in self.tokens)
+
+
+def split_clauses(tokens: tuple[Token, ...]) -> tuple[Clause, ...]:
+    """The clauses of a sentence's tokens, in order."""
+    pieces: list[list[Token]] = [[]]
+    for place, token in enumerate(tokens):
+        if _breaks(tokens, place):
+            pieces.append([])
+        pieces[-1].append(token)
+    merged = _merge([piece for piece in pieces if any(t.kind is not Kind.SIGN for t in piece)])
+    return _with_topics(merged)
+
+
+def _breaks(tokens: tuple[Token, ...], place: int) -> bool:
+    token = tokens[place]
+    if place == 0:
+        return False
+    before = tokens[place - 1]
+    low = token.text.casefold()
+    if before.text in {";", "；", "。", "—", "–"}:
+        return True
+    if before.text == "，":
+        return True
+    if before.text == "," or before.text == ":":
+        if token.kind is Kind.WORD and low in _JOINING:
+            return True
+        earlier = tokens[place - 2] if place > 1 else None
+        if before.text == ":":
+            return False
+        return earlier is not None and token.kind is Kind.WORD and earlier.kind is not token.kind
+    return token.kind is Kind.WORD and low in _BREAKING and before.kind is not Kind.SIGN
+
+
+def has_verb(tokens: list[Token] | tuple[Token, ...]) -> bool:
+    """Whether a verb-like word stands in the tokens; a heuristic that may only join more."""
+    for token in tokens:
+        if token.kind is not Kind.WORD:
+            continue
+        low = token.text.casefold()
+        base = stem(low)
+        if low in _ZH_VERBS or token.role in {Role.UP, Role.DOWN, Role.FLAT}:
+            return True
+        if base in _VERBS and (base not in _NO_VERBS or low.endswith("ed")):
+            return True
+        if low.isascii() and (low.endswith("ed") or low.endswith("n't")):
+            return True
+    return False
+
+
+def _merge(pieces: list[list[Token]]) -> list[list[Token]]:
+    merged: list[list[Token]] = []
+    waiting: list[Token] = []
+    for piece in pieces:
+        if not has_verb(piece):
+            if merged and not waiting:
+                merged[-1].extend(piece)
+            else:
+                waiting.extend(piece)
+            continue
+        merged.append([*waiting, *piece])
+        waiting = []
+    if waiting:
+        if merged:
+            merged[-1].extend(waiting)
+        else:
+            merged.append(waiting)
+    return merged
+
+
+def _with_topics(pieces: list[list[Token]]) -> tuple[Clause, ...]:
+    clauses: list[Clause] = []
+    topics: tuple[Token, ...] = ()
+    for piece in pieces:
+        words = [token for token in piece if token.kind is not Kind.SIGN]
+        starts = words[0].text.casefold() in _STARTERS if words else False
+        own = tuple(token for token in piece if token.kind is Kind.NAME)
+        inherits = starts or not own
+        clauses.append(Clause(tuple(piece), topics if inherits else ()))
+        topics = own if own and not starts else (topics or own)
+    return tuple(clauses)

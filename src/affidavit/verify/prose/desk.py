@@ -1,0 +1,177 @@
+"""What a sentence is checked against: the calls that it cites, and what has been told before.
+
+`told` are the sentences of the analyses that a conclusion or an action rests on, as records beside
+the calls': only those that were themselves proved. The question lends its names, never its claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Final
+
+from affidavit.contract.evidence import Envelope, Line, Scope
+from affidavit.contract.snapshots import VerifiedCall
+from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
+from affidavit.verify.prose.tokens import Kind, Token, tokenize
+from affidavit.verify.statements.records import CallView, Field, RecordView
+from affidavit.verify.statements.words import names_in, parts_of, stem, stems_of
+
+TOLD: Final = "(report)"
+"""The id of the records that are the report's own proved sentences."""
+
+_NEAR: Final = 5
+"""How many tokens around a number in a told sentence speak of it."""
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The evidence of one sentence, and a memory of where each token stands in it."""
+
+    calls: tuple[CallView, ...]
+    told: CallView | None = None
+    told_tokens: tuple[tuple[Token, ...], ...] = ()
+    asked_names: frozenset[str] = frozenset()
+    asked_stems: frozenset[str] = frozenset()
+    zone: timedelta = timedelta()
+    _places: dict[tuple[str, str, str], frozenset[int]] = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[CallView, ...]:
+        """The calls, and the told sentences as one more."""
+        return (*self.calls, self.told) if self.told else self.calls
+
+    def places(self, call: CallView, token: Token) -> frozenset[int]:
+        """Which records of a call hold a token; none where no record does."""
+        key = (call.id, token.kind, token.text)
+        known = self._places.get(key)
+        if known is None:
+            known = self._places[key] = find_places(call, token)
+        return known
+
+    def is_about(self, call: CallView, token: Token) -> bool:
+        """Whether what was asked of a call holds the token."""
+        low = token.text.casefold()
+        if low in call.about_names:
+            return True
+        if token.kind is Kind.NAME:
+            pieces = names_in(low)
+            return len(pieces) > 1 and all(piece in call.about_names for piece in pieces)
+        if token.stems & call.about_stems:
+            return True
+        return token.proper and any(
+            low[:PREFIX_CHARS] == name[:PREFIX_CHARS] for name in call.about_stems
+        )
+
+    def is_asked(self, token: Token) -> bool:
+        """Whether the question holds the token."""
+        return token.text.casefold() in self.asked_names or bool(token.stems & self.asked_stems)
+
+
+PREFIX_CHARS: Final = 4
+"""A source is called by its name's beginning: Kubernetes by `kubectl`, Argo by `argocd`."""
+
+
+def find_places(call: CallView, token: Token) -> frozenset[int]:
+    """The places of the records that hold a token, by name, by owner, by stem, or letter by letter."""
+    low = token.text.casefold()
+    match token.kind:
+        case Kind.NAME:
+            return _name_places(call, low, token)
+        case Kind.QUOTE:
+            wanted = " ".join(token.text.split())
+            return _holding(call, wanted) or _holding(call, wanted.casefold(), fold=True)
+        case Kind.NUMBER:
+            return call.by_name.get(low, frozenset())
+        case Kind.WORD:
+            found = call.by_name.get(low, frozenset())
+            for word in token.stems:
+                found = found | call.by_stem.get(word, frozenset())
+            if not found and low in call.by_owner:
+                found = call.by_owner[low]
+            if not found and not low.isascii():
+                found = _holding(call, low, fold=True)
+            return found
+        case _:
+            return frozenset()
+
+
+def _name_places(call: CallView, low: str, token: Token) -> frozenset[int]:
+    found = call.by_name.get(low) or call.by_owner.get(low)
+    if found:
+        return found
+    pieces = names_in(low) - {low}
+    if pieces and all(piece in call.by_name for piece in pieces):
+        return frozenset.intersection(*(call.by_name[piece] for piece in pieces))
+    if token.text.replace("_", "").isalpha():
+        words = [stem(part) for part in parts_of(token.text)]
+        if words and all(word in call.by_stem for word in words):
+            return frozenset.intersection(*(call.by_stem[word] for word in words))
+    return frozenset()
+
+
+def _holding(call: CallView, wanted: str, *, fold: bool = False) -> frozenset[int]:
+    return frozenset(
+        record.place
+        for record in call.records
+        if wanted in (record.squeezed.casefold() if fold else record.squeezed)
+    )
+
+
+def tell(
+    sentences: tuple[str, ...], like: CallView
+) -> tuple[CallView, tuple[tuple[Token, ...], ...]]:
+    """Proved sentences as the records of one more call, and their tokens."""
+    tokens = tuple(tokenize(text) for text in sentences)
+    records = tuple(
+        _told_record(place, text, tokens[place]) for place, text in enumerate(sentences)
+    )
+    envelope = Envelope(
+        source_type="report",
+        source="report",
+        evidence_class=EvidenceClass.OBSERVATION,
+        emitter=Emitter.WORKLOAD,
+        scope=Scope(tenant=like.call.envelope.scope.tenant),
+        status=EvidenceStatus.EVIDENCE_FOUND,
+        count=max(1, len(sentences)),
+        facts=tuple(Line(text=text) for text in sentences) or (Line(text="-"),),
+        observed_at=like.call.envelope.observed_at,
+    )
+    call = VerifiedCall(tool_call_id=TOLD, tool="report", envelope=envelope)
+    return CallView(call, records), tokens
+
+
+def _told_record(place: int, text: str, tokens: tuple[Token, ...]) -> RecordView:
+    fields = tuple(
+        Field(
+            name="",
+            names=_near(tokens, index),
+            text=token.text,
+            number=token.stated.number,
+            unit=token.stated.unit,
+            loose=True,
+        )
+        for index, token in enumerate(tokens)
+        if token.stated is not None
+    )
+    return RecordView(TOLD, place, Line(text=text), "", None, Emitter.WORKLOAD, fields, text)
+
+
+def _near(tokens: tuple[Token, ...], place: int) -> frozenset[str]:
+    near = tokens[max(0, place - _NEAR) : place + _NEAR + 1]
+    return frozenset(
+        word for token in near if token.kind in {Kind.WORD, Kind.NAME}
+        for word in (token.stems | stems_of(token.text))
+    )  # fmt: skip
+
+
+def ask(question: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The names and the stems of a question."""
+    stems: frozenset[str] = frozenset()
+    for token in tokenize(question):
+        stems = stems | token.stems
+    return names_in(question), stems | stems_of(question)
+
+
+Index = Mapping[str, frozenset[int]]

@@ -1,0 +1,95 @@
+"""rose, fell, stayed: does the reading move as the clause says?"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+from affidavit.contract.evidence import Change
+from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.desk import TOLD
+from affidavit.verify.prose.lexicon import DOWN, UP, Role
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.change import direction_of
+from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.units import convert
+from affidavit.verify.statements.words import stem
+
+
+def direction_in(clause: Clause) -> str | None:
+    """up or down, where a word of the clause says so; the first one counts."""
+    for token in clause.tokens:
+        if token.kind is Kind.WORD and token.role in {Role.UP, Role.DOWN}:
+            return "up" if token.role is Role.UP else "down"
+    return None
+
+
+def direction_word(clause: Clause) -> Token | None:
+    """The word that says up or down."""
+    return next(
+        (t for t in clause.tokens if t.kind is Kind.WORD and t.role in {Role.UP, Role.DOWN}), None
+    )
+
+
+def ends_of(clause: Clause) -> tuple[Decimal, Decimal] | None:
+    """The two numbers that a clause moves between, in the order written, in one unit."""
+    numbers = [token.stated for token in clause.tokens if token.stated is not None]
+    texts = [token.text.casefold() for token in clause.tokens]
+    if len(numbers) < 2 or not (
+        {"from", "从", "由"} & set(texts) or {"to", "到", "至"} & set(texts)
+    ):
+        return None
+    first = numbers[0]
+    for other in numbers[1:]:
+        second = (
+            convert(other.number, other.unit, first.unit)
+            if other.unit and first.unit
+            else other.number
+        )
+        if second is not None:
+            return first.number, second
+    return None
+
+
+def moves_so(
+    clause: Clause, binding: Binding, direction: str, window: tuple[datetime, datetime] | None
+) -> bool | None:
+    """Whether the records move in that direction; None where they do not say."""
+    ends = ends_of(clause)
+    if ends is not None and ends[0] != ends[1]:
+        return (ends[1] > ends[0]) == (direction == "up")
+    records = binding.wider()
+    word = direction_word(clause)
+    if word is not None and any(word.stems & record.stems for record in records):
+        return True
+    same, other = (UP, DOWN) if direction == "up" else (DOWN, UP)
+    if binding.call.id == TOLD:
+        stems = frozenset().union(*(record.stems for record in records))
+        return True if stems & same else (False if stems & other else None)
+    changes = [record.fact for record in records if isinstance(record.fact, Change)]
+    if changes:
+        return all(fact.direction == direction for fact in changes)
+    series = _series(records, window)
+    if len(series) < 2:
+        return None
+    return direction_of(series) == direction
+
+
+def _series(
+    records: tuple[RecordView, ...], window: tuple[datetime, datetime] | None
+) -> list[Decimal]:
+    """The numbers of timed readings in order, where there is one reading a record."""
+    timed = sorted(
+        (record.at, record.place, record.fields[0].number)
+        for record in records
+        if record.at is not None and len(record.fields) == 1 and record.fields[0].number is not None
+        and (window is None or window[0] <= record.at <= window[1])
+    )  # fmt: skip
+    return [number for _, _, number in timed if number is not None]
+
+
+def has_direction(text: str, direction: str) -> bool:
+    """Whether a text says the direction in words."""
+    stems = {stem(word) for word in text.split()}
+    return bool(stems & (UP if direction == "up" else DOWN))

@@ -1,0 +1,112 @@
+"""Where a sentence says that one thing caused another, and where it says that something is unknown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from affidavit.verify.prose import chinese
+from affidavit.verify.prose.lexicon import CAUSED_BY, CAUSES, UNKNOWN, Role
+from affidavit.verify.prose.tokens import Kind, Token
+
+_SINCE: Final = re.compile(r"\bsince (?!\d|about|then|the |at |yesterday|midnight|noon|early|late)")
+_NOT_CAUSE: Final = frozenset({"so far", "so called", "root cause is not", "so that"})
+
+
+def _pattern(markers: tuple[str, ...]) -> re.Pattern[str]:
+    ordered = sorted(markers, key=len, reverse=True)
+    return re.compile(
+        r"(?<![\w-])(?:" + "|".join(re.escape(item) for item in ordered) + r")(?![\w-])"
+    )
+
+
+_BY: Final = _pattern(CAUSED_BY)
+_OF: Final = _pattern(CAUSES)
+_OPEN: Final = _pattern(UNKNOWN)
+_QUESTION: Final = re.compile(
+    r"(?<![\w-])(?:why|what|who|which|whether|how|where|when|that|the (?:reason|cause)s?|the origin)(?![\w-])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Causal:
+    """A causal marker: where its words stand, and whether the cause comes behind it."""
+
+    start: int
+    end: int
+    cause_behind: bool
+    soft: bool = False
+
+
+def is_open(text: str, tokens: tuple[Token, ...]) -> bool:
+    """Whether the text says that something is not known."""
+    if any(token.kind is Kind.WORD and token.role is Role.UNKNOWN for token in tokens):
+        return True
+    return _OPEN.search(text.casefold()) is not None
+
+
+def is_question(text: str) -> bool:
+    """Whether an English text asks for what it says is unknown."""
+    return _QUESTION.search(text.casefold()) is not None
+
+
+def causal_in(text: str, tokens: tuple[Token, ...]) -> Causal | None:
+    """The first causal marker of a text outside its quotations, or None."""
+    low = _unquoted(text, tokens).casefold()
+    found: list[Causal] = []
+    for pattern, behind in ((_BY, True), (_OF, False)):
+        for match in pattern.finditer(low):
+            if not any(low.startswith(other, match.start()) for other in ("so far", "so-called")):
+                found.append(Causal(match.start(), match.end(), behind))
+                break
+    since = _SINCE.search(low)
+    if since:
+        found.append(Causal(since.start(), since.end(), cause_behind=True))
+    found.extend(_chinese(tokens))
+    return min(found, key=lambda item: (item.start, -item.end), default=None)
+
+
+def _chinese(tokens: tuple[Token, ...]) -> list[Causal]:
+    found = []
+    for token in tokens:
+        if token.kind is not Kind.WORD or not chinese.CJK.match(token.text):
+            continue
+        if token.role is Role.CAUSED_BY or token.text == "因":
+            found.append(Causal(token.start, token.end, cause_behind=True))
+        elif token.role is Role.CAUSES:
+            found.append(Causal(token.start, token.end, cause_behind=False))
+    return found
+
+
+def _unquoted(text: str, tokens: tuple[Token, ...]) -> str:
+    signs = list(text)
+    for token in tokens:
+        if token.kind in {Kind.QUOTE, Kind.NAME}:
+            signs[token.start : token.end] = " " * (token.end - token.start)
+    return "".join(signs)
+
+
+def sides(tokens: tuple[Token, ...], causal: Causal) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
+    """Effect and cause: the tokens on either side of a marker, within its own statement.
+
+    "Because X, Y" has its effect behind the comma. A side without content takes the whole.
+    """
+    before = tuple(token for token in tokens if token.end <= causal.start)
+    after = tuple(token for token in tokens if token.start >= causal.end)
+    if causal.cause_behind and not _says(before):
+        comma = next(
+            (place for place, token in enumerate(after) if token.text in {",", "，"}), len(after)
+        )
+        before, after = after[comma:], after[:comma]
+    effect, cause = (before, after) if causal.cause_behind else (after, before)
+    whole = (*before, *after)
+    return (effect if _says(effect) else whole), (cause if _says(cause) else whole)
+
+
+def _says(tokens: tuple[Token, ...]) -> bool:
+    return any(
+        token.kind in {Kind.NAME, Kind.QUOTE, Kind.NUMBER}
+        or (token.kind is Kind.WORD and token.role in {Role.CONTENT, Role.UP, Role.DOWN})
+        for token in tokens
+    )

@@ -1,0 +1,150 @@
+"""all, each, both, every, only, no, most: what is said of every record has to hold for every record.
+
+The records that a quantifier ranges over are those that hold the words right behind it; what the
+rest of the clause says has to stand in each of them. Over a result that was cut nothing can be said
+of all.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.desk import TOLD, Desk
+from affidavit.verify.prose.lexicon import EVERY, ONLY, Role
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.counting import shape_of
+from affidavit.verify.statements.words import stem
+
+_STOPS: Final = frozenset(
+    "the of is are was were be has have had with in at on for by to from that which who whose gives "
+    "give and or".split()
+)
+_EVERY_ZH: Final = frozenset(
+    "所有 全部 每 每个 每次 每条 每台 每一 各 各个 都 均 皆 全 全都 一律 任何 两者 均为 都是".split()
+)
+_ONLY_ZH: Final = frozenset("只 仅 仅有 只有 仅仅 唯一 仅在 只在".split())
+_RANGE_WORDS_MAX: Final = 4
+
+
+def universal_of(clause: Clause) -> int | None:
+    """The place of a word that speaks of all, or None. "both … and" and "at all" speak of none."""
+    for place, token in enumerate(clause.tokens):
+        low = token.text.casefold()
+        if token.kind is Kind.WORD and (
+            low in _EVERY_ZH
+            or (low.isascii() and stem(low) in EVERY and low not in {"any", "whole"})
+        ):
+            before = clause.tokens[place - 1].text.casefold() if place else ""
+            if before in {"at", "after", "not", "almost"}:
+                continue
+            return place
+    return None
+
+
+def only_of(clause: Clause) -> int | None:
+    """The place of an "only", or None."""
+    for place, token in enumerate(clause.tokens):
+        low = token.text.casefold()
+        if token.kind is Kind.WORD and (low in _ONLY_ZH or (low.isascii() and stem(low) in ONLY)):
+            return place
+    return None
+
+
+def holds_for_all(desk: Desk, clause: Clause, binding: Binding, place: int) -> bool:
+    """Whether every record that the quantifier ranges over holds what the clause says."""
+    if binding.call.id == TOLD:
+        return _told(clause, binding, place)
+    call = binding.call
+    if call.call.envelope.truncated:
+        return False
+    ranged, rest = _sides(clause, place)
+    domain = frozenset(range(len(call.records)))
+    for token in ranged:
+        found = desk.places(call, token)
+        if found:
+            domain = domain & found or domain
+    for found in binding.allowed:
+        if len(binding.allowed) == 1 and found & domain and _names_before(clause, place):
+            domain = domain & found
+    said = [
+        desk.places(call, token) for token in rest
+        if _says(token) and 0 < len(desk.places(call, token)) < len(call.records)
+    ]  # fmt: skip
+    if not said:
+        return True
+    holding = frozenset.intersection(*said) if said else domain
+    shapes = {shape_of(call.records[found]) for found in holding & domain}
+    if not shapes:
+        shapes = {shape_of(call.records[found]) for found in domain}
+    ranged_over = {found for found in domain if shape_of(call.records[found]) in shapes}
+    return bool(ranged_over) and all(ranged_over <= found for found in said)
+
+
+def _says(token: Token) -> bool:
+    return token.kind in {Kind.NAME, Kind.QUOTE, Kind.NUMBER} or (
+        token.kind is Kind.WORD and token.role is Role.CONTENT
+    )
+
+
+def _names_before(clause: Clause, place: int) -> bool:
+    return any(token.kind is Kind.NAME for token in clause.tokens[:place])
+
+
+def _sides(clause: Clause, place: int) -> tuple[list[Token], list[Token]]:
+    """The words that say over what ("each unhealthy target"), and the rest of the clause.
+
+    In Chinese 都 and 均 stand behind what they range over.
+    """
+    tokens = clause.tokens
+    if tokens[place].text in {"都", "均", "皆", "均为", "都是"}:
+        return list(tokens[:place]), list(tokens[place + 1 :])
+    ranged: list[Token] = []
+    end = place + 1
+    for token in tokens[place + 1 :]:
+        if token.kind in {Kind.SIGN, Kind.MOMENT} or token.text.casefold() in _STOPS - {
+            "the",
+            "of",
+        }:
+            break
+        if len(ranged) >= _RANGE_WORDS_MAX:
+            break
+        if token.kind is not Kind.NUMBER:
+            ranged.append(token)
+        end += 1
+    return ranged, [*tokens[:place], *tokens[end:]]
+
+
+def _told(clause: Clause, binding: Binding, place: int) -> bool:
+    """A told sentence speaks of all only where it says so itself, or gives the same count."""
+    tokens = clause.tokens
+    numbers = {token.stated.number for token in tokens[place : place + 3] if token.stated}
+    for record in binding.records():
+        stems = record.stems
+        if stems & EVERY or any(word in record.text for word in _EVERY_ZH):
+            return True
+        if numbers and numbers & {field.number for field in record.fields}:
+            return True
+    return False
+
+
+def holds_for_only(desk: Desk, clause: Clause, binding: Binding) -> bool:
+    """Whether no other record of the same shape holds what is said only of the clause's names."""
+    if binding.call.id == TOLD:
+        return any(
+            "only" in record.stems or "仅" in record.text or "只" in record.text
+            for record in binding.records()
+        )
+    call = binding.call
+    if call.call.envelope.truncated:
+        return False
+    names = [desk.places(call, token) for token in clause.names if desk.places(call, token)]
+    said = [
+        desk.places(call, token) for token in clause.tokens
+        if token.kind is Kind.WORD and token.role is Role.CONTENT
+        and 0 < len(desk.places(call, token)) < len(call.records)
+    ]  # fmt: skip
+    if not names or not said:
+        return any(token.stated is not None for token in clause.tokens)
+    return frozenset.intersection(*said) <= frozenset().union(*names)
