@@ -86,7 +86,7 @@ async def collect(run: Run, collection: Collection) -> None:
         raise
     except RunStopped as stop:
         await end_stopped(run, stop)
-    except Exception:
+    except Exception:  # noqa: BLE001 - an agent or a guard that breaks ends its own run only (D15)
         await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
 
 

@@ -484,6 +484,16 @@ def test_a_query_that_needs_too_much_memory_fails_and_the_process_lives(
     runner.close()
 
 
+def test_the_process_has_a_hard_bound_beyond_its_own(runner: DuckRunner) -> None:
+    """For memory that the engine does not count; and it leaves no core file."""
+    runner.query_now(Query("SELECT 1 AS one"))
+    limits = Path(f"/proc/{runner.pid}/limits").read_text(encoding="utf-8").splitlines()
+    found = {line[:26].strip(): line[26:].split()[0] for line in limits}
+    assert found["Max data size"] == str(640 * 1024 * 1024)
+    assert found["Max core file size"] == "0"
+    runner.close()
+
+
 def test_an_answer_that_is_too_large_is_refused(runner: DuckRunner) -> None:
     """Nobody has to hold it."""
     with pytest.raises(ToolFailed) as failed:

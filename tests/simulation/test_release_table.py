@@ -36,7 +36,7 @@ from affidavit.release.repair import Repairer
 from affidavit.testing.scripted import ScriptedArguments
 from affidavit.verify.judges import Judge
 from tests.support.runs import LIMITS, RUN_ID, request
-from tests.support.worlds import ScriptedJudge, Script, act, conclude, true_draft, world
+from tests.support.worlds import Script, ScriptedJudge, act, conclude, true_draft, world
 
 pytestmark = pytest.mark.anyio
 

@@ -1,4 +1,4 @@
-"""A crash is not a second roll of the dice: kill or fail every write in turn, then go on (K8, L5)."""
+"""A crash is not a second roll of the dice: kill or fail every write, then go on (K8, L5)."""
 
 from __future__ import annotations
 
@@ -176,7 +176,8 @@ async def test_a_run_is_paused_and_resumed_and_its_sleep_is_no_working_time() ->
     await start(first, request())
     assert await drive(RUN_ID, first) == Paused(RUN_ID)
     head = await rig.inner.head(RUN_ID)
-    assert head is not None and head.paused and head.state is RunState.RUNNING
+    assert head is not None
+    assert (head.paused, head.state) == (True, RunState.RUNNING)
     release = await drive(RUN_ID, paused_world("second"))
     assert isinstance(release, ReleaseRecord)
     assert release.decision is DecisionId.D1

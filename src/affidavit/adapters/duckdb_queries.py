@@ -114,81 +114,75 @@ def floor_expression(floors: Sequence[Floor]) -> str:
 
 
 METRIC_SCAN: Final = """
-WITH samples AS (
-    SELECT service_name AS service, metric_name AS metric, statistic, instance, at_us,
-           any_value(unit) AS unit, avg(value) AS v,
+WITH rows AS (
+    SELECT service_name AS service, metric_name AS metric, statistic, instance, unit, at_us, value,
            at_us BETWEEN $base_start_us AND $base_end_us AS in_base,
            at_us BETWEEN $start_us AND $end_us AS in_window
     FROM {table}
     WHERE isfinite(value) AND ($service::VARCHAR IS NULL OR service_name = $service)
       AND (at_us <= $end_us OR at_us BETWEEN $base_start_us AND $base_end_us)
-    GROUP BY ALL
-), counted AS (
-    SELECT *, count(*) FILTER (in_base) OVER series >= {samples_min} AS has_base
-    FROM samples
-    WINDOW series AS (PARTITION BY service, metric, statistic, instance)
-), sided AS (
-    SELECT *, CASE WHEN has_base THEN in_base ELSE at_us < $start_us AND NOT in_base END AS is_ref
-    FROM counted
+), named AS MATERIALIZED (
+    -- a number a series: one key to join on, and materialised so that it is the same everywhere
+    SELECT service, metric, statistic, instance, row_number() OVER () AS series,
+           any_value(unit) AS unit,
+           count(*) FILTER (in_base) >= {samples_min} AS has_base,
+           count(*) FILTER (at_us < $clear_us AND NOT in_base) >= {samples_min} AS has_clear
+    FROM rows GROUP BY service, metric, statistic, instance
+), samples AS MATERIALIZED (
+    SELECT series, at_us, avg(value) AS v, any_value(in_base) AS in_base,
+           any_value(in_window) AS in_window,
+           any_value(CASE WHEN has_base THEN in_base
+                          ELSE at_us < CASE WHEN has_clear THEN $clear_us ELSE $start_us END
+                               AND NOT in_base END) AS is_ref
+    FROM rows JOIN named USING (service, metric, statistic, instance)
+    GROUP BY series, at_us
 ), baselines AS (
-    SELECT service, metric, statistic, instance, any_value(unit) AS unit,
-           median(v) FILTER (is_ref) AS before,
+    SELECT series, median(v) FILTER (is_ref) AS before,
            1.4826 * mad(v) FILTER (is_ref) AS spread,
            quantile_cont(v, 0.95) FILTER (is_ref) AS high,
            quantile_cont(v, 0.05) FILTER (is_ref) AS low,
+           median(v) FILTER (in_window) AS level,
+           min(v) FILTER (in_window) AS lowest, max(v) FILTER (in_window) AS highest,
            count(*) FILTER (is_ref) AS baseline_samples,
            count(*) FILTER (in_window) AS samples,
            min(at_us) FILTER (is_ref) AS baseline_start_us,
            max(at_us) FILTER (is_ref) AS baseline_end_us
-    FROM sided GROUP BY service, metric, statistic, instance
+    FROM samples GROUP BY series
 ), scaled AS (
     SELECT *, greatest(spread, (high - before) / 1.645, (before - low) / 1.645, {floor}) AS scale
-    FROM baselines WHERE baseline_samples >= {samples_min} AND samples > 0
+    FROM baselines JOIN named USING (series)
+    WHERE baseline_samples >= {samples_min} AND samples > 0
 ), marked AS (
-    SELECT s.service, s.metric, s.statistic, s.instance, at_us, v, in_window, samples,
+    SELECT series, at_us, v, in_window, samples, (v - before) / scale AS z,
            CASE WHEN abs(v - before) < {threshold} * scale THEN 0
-                ELSE sign(v - before)::INTEGER END AS side,
-           (v - before) / scale AS z
-    FROM sided AS s JOIN scaled USING (service, metric, statistic, instance)
-    WHERE NOT in_base
+                ELSE sign(v - before)::INTEGER END AS side
+    FROM samples JOIN scaled USING (series)
+    WHERE NOT in_base AND greatest(highest - before, before - lowest) >= {threshold} * scale
 ), stepped AS (
     SELECT *, max(CASE WHEN abs(z) < {normal} THEN at_us END)
-                OVER (series ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS previous_us,
-           CASE WHEN side = lag(side) OVER series THEN 0 ELSE 1 END AS step
-    FROM marked
-    WINDOW series AS (PARTITION BY service, metric, statistic, instance ORDER BY at_us)
+                OVER (past ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS previous_us,
+           CASE WHEN side = lag(side) OVER past THEN 0 ELSE 1 END AS step
+    FROM marked WINDOW past AS (PARTITION BY series ORDER BY at_us)
 ), numbered AS (
-    SELECT *, sum(step) OVER (PARTITION BY service, metric, statistic, instance ORDER BY at_us)
-              AS run
-    FROM stepped
+    SELECT *, sum(step) OVER (PARTITION BY series ORDER BY at_us) AS run FROM stepped
 ), runs AS (
-    SELECT service, metric, statistic, instance, run,
-           min(at_us) AS abnormal_us, arg_min(previous_us, at_us) AS normal_us,
+    SELECT series, min(at_us) AS abnormal_us, arg_min(previous_us, at_us) AS normal_us,
            median(v) FILTER (in_window) AS level, sum(abs(z)) AS weight
-    FROM numbered
-    WHERE side <> 0
-    GROUP BY service, metric, statistic, instance, run
+    FROM numbered WHERE side <> 0
+    GROUP BY series, run
     HAVING count(*) FILTER (in_window) > 0
        AND count(*) >= CASE WHEN max(samples) < 3 THEN 1 ELSE {run_min} END
 ), strongest AS (
-    SELECT service, metric, statistic, instance,
-           arg_max(abnormal_us, weight) AS abnormal_us, max(weight) AS weight,
-           arg_max(struct_pack(at := normal_us), weight).at AS normal_us,
-           arg_max(level, weight) AS level
-    FROM runs GROUP BY service, metric, statistic, instance
-), levels AS (
-    SELECT service, metric, statistic, instance, median(v) AS level
-    FROM sided WHERE in_window GROUP BY service, metric, statistic, instance
-), series AS (
-    SELECT c.*, coalesce(r.level, l.level) AS after,
-           (coalesce(r.level, l.level) - before) / scale AS score,
-           r.level IS NOT NULL AS anomalous, r.normal_us, r.abnormal_us
-    FROM scaled AS c
-    JOIN levels AS l USING (service, metric, statistic, instance)
-    LEFT JOIN strongest AS r USING (service, metric, statistic, instance)
+    SELECT series, max(struct_pack(weight, abnormal_us, normal_us, level)) AS found
+    FROM runs GROUP BY series
+), compared AS (
+    SELECT scaled.* EXCLUDE (level), coalesce(found.level, scaled.level) AS after,
+           (coalesce(found.level, scaled.level) - before) / scale AS score,
+           found IS NOT NULL AS anomalous, found.normal_us, found.abnormal_us
+    FROM scaled LEFT JOIN strongest USING (series)
 ), best AS (
     SELECT *, count(*) OVER same AS instances
-    FROM series
+    FROM compared
     WINDOW same AS (PARTITION BY service, metric, statistic)
     QUALIFY row_number() OVER (same ORDER BY anomalous DESC, abs(score) DESC, instance) = 1
 ), begun AS (
@@ -200,7 +194,7 @@ WITH samples AS (
 ), totals AS (
     SELECT count(*) AS all_series, count(*) FILTER (anomalous) AS all_anomalous,
            (SELECT count(normal_us) FROM begun) AS all_onsets,
-           (SELECT count(DISTINCT (service, metric, statistic)) FROM baselines) - count(*)
+           (SELECT count(DISTINCT (service, metric, statistic)) FROM named) - count(*)
              AS all_incomparable
     FROM best
 )
@@ -226,6 +220,7 @@ def metric_scan(scan: MetricScan, table: str) -> Query:
         rows_max=int(scan.rows_max),
     )
     given = _given(scan.window, scan.baseline, scan.service)
+    given["clear_us"] = microseconds(scan.window.start) - scan.clearance_s * 1_000_000
     return Query(sql, given, rows_max=scan.rows_max)
 
 

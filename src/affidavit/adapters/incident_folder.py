@@ -75,6 +75,7 @@ class IncidentFolder:
         self.topology = topology
         self.runner = runner
         self.room = room
+        self._tidied = weakref.finalize(self, _tidy, runner, room)  # at the latest when we exit
 
     async def ask(self, question: Question) -> Answer:
         """The answer (see `Telemetry.ask`)."""
@@ -82,7 +83,7 @@ class IncidentFolder:
 
     def close(self) -> None:
         """No process is left, and the private directory is gone."""
-        _tidy(self.runner, self.room)
+        self._tidied()
 
     def __enter__(self) -> Self:
         return self
@@ -115,9 +116,7 @@ def load_incident(path: str | Path) -> IncidentFolder:
             signals = stage_tables(runner, room, tables, incident)
             undo.pop_all()
         runner.forget_files()
-    folder = IncidentFolder(incident, MappingProxyType(signals), topology, runner, room)
-    weakref.finalize(folder, _tidy, runner, room)
-    return folder
+    return IncidentFolder(incident, MappingProxyType(signals), topology, runner, room)
 
 
 def _tidy(runner: DuckRunner, room: Path) -> None:

@@ -41,10 +41,10 @@ def masked(body: str) -> str:
 
 
 LOG_COLUMNS: Final = """service_name AS service, body, trace_id, span_id, is_error,
-    upper(severity_text) LIKE 'WARN%' AS is_warning"""
+    upper(severity_text) LIKE 'WARN%' AS is_warning, lower(emitter) = 'platform' AS is_platform"""
 
 LINES_MIN: Final = 2
-"""One error line is an accident."""
+"""One error line of an application is an accident; the platform's is not, and counts fully."""
 
 LINES_FULL: Final = 5
 """From here on a template counts fully."""
@@ -72,17 +72,18 @@ NAME_CHARS_MIN: Final = 5
 
 ERROR_RISE: Final = """
 WITH {phased}, templates AS (
-    SELECT service, template, any_value(body) AS body, {bands}
-    FROM (SELECT service, phase, {template} AS template, body FROM lines WHERE is_error)
+    SELECT service, template, any_value(body) AS body, bool_or(is_platform) AS platform, {bands}
+    FROM (SELECT service, phase, {template} AS template, body, is_platform
+          FROM lines WHERE is_error)
     GROUP BY service, template
 ), active AS ({active}
 ), compared AS (
-    SELECT t.view, t.service, template, body, lines1, lines0, active1, active0
+    SELECT t.view, t.service, template, body, platform, lines1, lines0, active1, active0
     FROM ({views}) AS t JOIN ({active_views}) AS a USING (view, service)
 ), rated AS (
     SELECT *, ln((coalesce(lines1, 0) + 0.5) / (active1 + {quiet}))
             - ln((coalesce(lines0, 0) + 0.5) / (active0 + {quiet})) AS risen
-    FROM compared WHERE lines1 >= {lines_min}
+    FROM compared WHERE lines1 >= CASE WHEN platform THEN 1 ELSE {lines_min} END
 ), named AS (
     SELECT r.*, (SELECT min(n.service) FROM (SELECT DISTINCT service FROM active) AS n
                  WHERE n.service <> r.service AND length(n.service) >= {name_min}
@@ -90,7 +91,8 @@ WITH {phased}, templates AS (
            regexp_matches(body, '{carried}') AS carried
     FROM rated AS r WHERE risen > {risen}
 ), weighed AS (
-    SELECT *, risen * least(1, lines1 / {lines_full}) * CASE WHEN named IS NOT NULL THEN {other}
+    SELECT *, risen * least(1, lines1 / CASE WHEN platform THEN 1 ELSE {lines_full} END)
+        * CASE WHEN named IS NOT NULL THEN {other}
         WHEN carried THEN {carried_share} ELSE 1 END AS weight
     FROM named
 ), services AS (
@@ -125,7 +127,7 @@ def error_rise(logs: str, traces: str | None, bounds: Bounds) -> Query:
         example=EXAMPLE_CHARS,
         active=f"SELECT service, {bands(activity)} FROM work GROUP BY service",
         # errors are rare: all that came before is their baseline, in both views
-        views=views("templates", "service, template, body", ("lines",), base="0"),
+        views=views("templates", "service, template, body, platform", ("lines",), base="0"),
         active_views=views("active", "service", ("active",), base="0"),
         quiet=QUIET_SPANS,
         lines_min=LINES_MIN,

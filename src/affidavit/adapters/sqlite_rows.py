@@ -196,15 +196,23 @@ def expire(connection: sqlite3.Connection, until_us: int) -> int | None:
 
 
 def give_back_pages(connection: sqlite3.Connection) -> bool:
-    """Cut some free pages off the file; whether there are more."""
+    """Cut some free pages off the file; whether that got anywhere and there are more.
+
+    It gets nowhere in a file that some tool has rewritten without incremental auto-vacuum.
+    """
+    before = _free_pages(connection)
     connection.execute(f"PRAGMA incremental_vacuum({PAGES_PER_STEP})").fetchall()
-    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
-    return bool(free)
+    return 0 < _free_pages(connection) < before
 
 
 def shorten_log(connection: sqlite3.Connection) -> None:
     """Move the log into the file and empty it; where a reader is in the way, later."""
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def _free_pages(connection: sqlite3.Connection) -> int:
+    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+    return int(free)
 
 
 def _head(row: Sequence[Any]) -> RunHead:

@@ -9,13 +9,14 @@ things.
     calls        the projections that the answer rests on
     statements   what the report's author bound to each sentence, to be proved again
     journal      every line of the run
+    digest       of all of the above, so that no change by accident goes unseen
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from pydantic import ValidationError
@@ -25,14 +26,16 @@ from affidavit.contract.errors import InputRefused
 from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.report import ReleaseRecord
 from affidavit.contract.states import Provenance
-from affidavit.core.canonical import canonical_json
+from affidavit.core.canonical import canonical_json, digest
 
 FORMAT: Final = "affidavit/0"
 
 FILE_BYTES_MAX: Final = 64_000_000
 """A run's journal and cited projections are a few hundred KB; beyond this nothing is parsed."""
 
-PARTS: Final = frozenset({"format", "release", "request", "calls", "statements", "journal"})
+PARTS: Final = frozenset(
+    {"format", "release", "request", "calls", "statements", "journal", "digest"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Document:
     calls: tuple[CitedCall, ...]
     statements: tuple[PartStatements, ...]
     journal: tuple[Entry, ...]
+    digest: str = ""
 
     def call(self, tool_call_id: str) -> CitedCall | None:
         """The call in the file with that id, or None."""
@@ -77,29 +81,41 @@ class NotItsOwnBytes(Exception):
     """The content can be read, but these are not its canonical bytes: the file was altered."""
 
 
+def sealed(document: Document) -> Document:
+    """The document with the digest of everything else in it."""
+    return replace(document, digest=digest_of(document))
+
+
+def digest_of(document: Document) -> str:
+    """The digest of everything in the document but its digest."""
+    return digest(canonical_json(_content(document)))
+
+
 def write_document(document: Document) -> bytes:
     """The file's bytes. Raises NotCanonical for content that has no canonical form."""
-    return canonical_json(
-        {
-            "format": FORMAT,
-            "release": document.release.model_dump(mode="json"),
-            "request": document.request.model_dump(mode="json"),
-            "calls": [
-                {
-                    "tool_call_id": call.tool_call_id,
-                    "tool": call.tool,
-                    "provenance": str(call.provenance),
-                    "result": json.loads(call.result),
-                }
-                for call in document.calls
-            ],
-            "statements": [
-                {"at": part.at, "written": part.written, "sentences": part.sentences}
-                for part in document.statements
-            ],
-            "journal": [_line(entry) for entry in document.journal],
-        }
-    )
+    return canonical_json({**_content(document), "digest": document.digest})
+
+
+def _content(document: Document) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "release": document.release.model_dump(mode="json"),
+        "request": document.request.model_dump(mode="json"),
+        "calls": [
+            {
+                "tool_call_id": call.tool_call_id,
+                "tool": call.tool,
+                "provenance": str(call.provenance),
+                "result": json.loads(call.result),
+            }
+            for call in document.calls
+        ],
+        "statements": [
+            {"at": part.at, "written": part.written, "sentences": part.sentences}
+            for part in document.statements
+        ],
+        "journal": [_line(entry) for entry in document.journal],
+    }
 
 
 def read_document(content: bytes) -> Document:
@@ -118,6 +134,7 @@ def read_document(content: bytes) -> Document:
             calls=tuple(_call(item) for item in _objects(raw["calls"])),
             statements=tuple(_part(item) for item in _objects(raw["statements"])),
             journal=tuple(_entry(item) for item in _objects(raw["journal"])),
+            digest=_text(raw["digest"]),
         )
         own = write_document(document)
     except (KeyError, TypeError, ValueError, RecursionError) as error:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from affidavit.affidavit.journal_checks import EXAMINING
 from affidavit.contract.agent import Ending
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.journal import Entry, EventType
@@ -90,21 +91,8 @@ class _Lines:
             lawful=(status, stop_reason) in ENDINGS[ending],
             saturated=stop_reason is DiagnosisStopReason.INFORMATION_SATURATED,
             cancelled=any(entry.type is EventType.CANCEL_REQUESTED for entry in journal),
-            examination=tuple((e.type, e.data) for e in journal if e.type in _EXAMINATION),
+            examination=tuple((e.type, e.data) for e in journal if e.type in EXAMINING),
         )
-
-
-_EXAMINATION: Final = frozenset(
-    {
-        EventType.EVIDENCE_GUARD_INITIAL,
-        EventType.EVIDENCE_REPAIR_ATTEMPT,
-        EventType.EVIDENCE_GUARD_RECHECK,
-        EventType.SUPPORT_CHECK,
-        EventType.DRAFT_WITHDRAWAL_ATTEMPT,
-        EventType.SEMANTIC_GUARD_ATTEMPT,
-        EventType.SEMANTIC_GUARD_DECISION,
-    }
-)
 
 
 def _rows(lines: _Lines, seen: Seen) -> frozenset[DecisionId]:

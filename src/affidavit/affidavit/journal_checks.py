@@ -6,10 +6,11 @@ Each function raises `Broken` at the first thing that does not hold, and says no
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.affidavit.timeline import stopping_guard
 from affidavit.contract.journal import EVENT_FIELDS, Entry, EventType
 from affidavit.contract.states import (
     CHAT_MOVES,
@@ -53,8 +54,9 @@ def check_lines(journal: Sequence[Entry]) -> None:
         complaint = order.take(entry, first=place == 0)
         if complaint:
             raise Broken(line_at(place), complaint)
-    if not order.collected:
-        raise Broken(line_at(len(journal) - 1), "the collection of evidence never ended")
+    for type_ in (EventType.ROUTING_DECISION, EventType.COLLECTION_ENDED):
+        if type_ not in order.past:
+            raise Broken(line_at(len(journal) - 1), f"there is no {type_}")
 
 
 def check_ending(journal: Sequence[Entry]) -> None:
@@ -88,7 +90,7 @@ COLLECTING: Final = frozenset(
 )
 """Lines of the agent's part; none of them stands after it."""
 
-RELEASING: Final = frozenset(
+EXAMINING: Final = frozenset(
     {
         EventType.EVIDENCE_GUARD_INITIAL,
         EventType.EVIDENCE_REPAIR_ATTEMPT,
@@ -97,11 +99,18 @@ RELEASING: Final = frozenset(
         EventType.DRAFT_WITHDRAWAL_ATTEMPT,
         EventType.SEMANTIC_GUARD_ATTEMPT,
         EventType.SEMANTIC_GUARD_DECISION,
-        EventType.RELEASE_STOPPED,
-        EventType.RELEASE_DECISION,
     }
 )
+"""Lines of a draft's examination: only while what may be published is checked."""
+
+RELEASING: Final = EXAMINING | {EventType.RELEASE_STOPPED, EventType.RELEASE_DECISION}
 """Lines of the release; none of them stands before it."""
+
+
+ONCE: Final = frozenset(
+    {EventType.ROUTING_DECISION, EventType.COLLECTION_ENDED, EventType.RELEASE_STOPPED}
+)
+"""Lines that no journal holds twice; decision and end have a check of their own."""
 
 
 @dataclass(slots=True)
@@ -110,34 +119,50 @@ class _Order:
 
     epoch: int = 0
     step: int = 0
+    admitted: object = 0
     paused: bool = False
-    collected: bool = False
-    stopped: bool = False
     status: ChatApplicationStatus | None = None
+    past: set[EventType] = field(default_factory=set)
 
     def take(self, entry: Entry, *, first: bool) -> str:
         """What is wrong with the next line; nothing when it may stand here."""
         if (entry.type is EventType.RUN_STARTED) != first:
             return "a run starts once, with its first line"
-        if entry.type in COLLECTING and self.collected:
+        complaint = self._misplaced(entry.type) or self._move(entry)
+        self.past.add(entry.type)
+        return complaint
+
+    def _misplaced(self, type_: EventType) -> str:
+        if type_ in ONCE and type_ in self.past:
+            return f"a second {type_}"
+        collecting, releasing = type_ in COLLECTING, type_ in RELEASING
+        collected = EventType.COLLECTION_ENDED in self.past
+        if collecting and collected:
             return "a line of the collection after its end"
-        if entry.type in RELEASING and not self.collected:
+        if releasing and not collected:
             return "a line of the release before the collection ended"
+        if (collecting or releasing) and not self.epoch:
+            return "nobody drives the run yet"
+        if collecting and self.status is not ChatApplicationStatus.DIAGNOSIS_RUNNING:
+            return "a line of the collection outside of it"
+        if type_ in EXAMINING and self.status is not ChatApplicationStatus.SAFETY_VALIDATING:
+            return "a line of the examination outside of it"
+        return ""
+
+    def _move(self, entry: Entry) -> str:
+        data = entry.data
         match entry.type:
             case EventType.DRIVER_ACQUIRED:
-                return self._epoch(entry.data["epoch"])
+                return self._epoch(data["epoch"])
             case EventType.STATUS_CHANGED:
-                return self._status(ChatApplicationStatus(str(entry.data["status"])))
+                return self._status(ChatApplicationStatus(str(data["status"])))
             case EventType.RUN_PAUSED | EventType.RUN_RESUMED:
                 return self._pause(paused=entry.type is EventType.RUN_PAUSED)
+            case EventType.GUARDS_CHECKED:
+                self.admitted = None if stopping_guard(data) else data["step"]
+                return ""
             case EventType.STEP_DECIDED:
-                return self._step(entry.data["step"])
-            case EventType.COLLECTION_ENDED:
-                again, self.collected = self.collected, True
-                return "the collection of evidence ended twice" if again else ""
-            case EventType.RELEASE_STOPPED:
-                again, self.stopped = self.stopped, True
-                return "the release was stopped twice" if again else ""
+                return self._step(data["step"])
             case _:
                 return ""
 
@@ -165,6 +190,8 @@ class _Order:
     def _step(self, step: object) -> str:
         if step != self.step + 1:
             return f"step {self.step + 1} is missing here"
+        if self.admitted != step:
+            return "no guard let this step happen"
         self.step += 1
         return ""
 

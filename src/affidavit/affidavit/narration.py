@@ -58,11 +58,15 @@ class Narrator:
 
     def _ready(self, data: Mapping[str, object], contents: Mapping[str, bytes]) -> Iterator[str]:
         envelope = _envelope(contents.get(str(data["result_digest"])))
-        if data["evidence_status"] == EvidenceStatus.NO_EVIDENCE or envelope is None:
+        if data["evidence_status"] == EvidenceStatus.NO_EVIDENCE:
             yield f"{self._call(data)}: nothing matched"
             return
+        if envelope is None:
+            yield f"{self._call(data)}: found something"
+            return
         cut = ", cut" if data["truncated"] else ""
-        yield f"{self._call(data)}: {len(envelope.facts)} facts{cut}"
+        number = len(envelope.facts)
+        yield f"{self._call(data)}: {number} fact{'s' if number != 1 else ''}{cut}"
         selection = select_facts((SeenCall(str(data["tool_call_id"]), envelope),))
         for fact in selection.facts[:FACTS_SHOWN_MAX]:
             yield f"    {fact.text}"

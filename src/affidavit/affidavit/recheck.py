@@ -16,6 +16,7 @@ from affidavit.affidavit.answer_checks import (
     check_calls,
     check_counts,
     check_decision,
+    check_digest,
     check_provenance,
     check_release_digest,
     check_request,
@@ -84,6 +85,7 @@ _CANONICAL: Final = "canonical bytes"
 _Rule = Callable[[Document], None]
 
 STRUCTURE: Final[tuple[tuple[str, str, _Rule], ...]] = (
+    ("digest", "the file's digest is that of everything else in it", check_digest),
     (
         "chain",
         "each line of the journal follows the one before, all of one run",
@@ -105,7 +107,10 @@ STRUCTURE: Final[tuple[tuple[str, str, _Rule], ...]] = (
         lambda document: check_lives(document.journal),
     ),
 )
-"""Checks of the journal's form; without all of them its content is not looked at."""
+"""Checks of the file's form, each by itself."""
+
+FORM: Final = frozenset({"lines", "ending", "lives"})
+"""Without these the journal cannot be read, and what it says is not looked at."""
 
 CONTENT: Final[tuple[tuple[str, str, _Rule], ...]] = (
     ("request", "the question is the one that the run began with", check_request),
@@ -115,7 +120,7 @@ CONTENT: Final[tuple[tuple[str, str, _Rule], ...]] = (
     ("decision", "the decision is the one that the journal implies", check_decision),
     ("provenance", "no supplied call in an answer called recorded", check_provenance),
     ("citations", "the evidence guard lets every citation through again", check_citations),
-    ("statements", "the support check proves every sentence again", check_statements),
+    ("statements", "the support check proves every published sentence again", check_statements),
     ("facts", "each fact of a fallback is what its call's projection yields", check_facts),
     ("words", "limits and next steps are worded by code, without a cause", check_words),
     ("counts", "usage and coverage count what the journal holds", check_counts),
@@ -134,7 +139,7 @@ def recheck(content: bytes) -> Recheck:
         return Recheck((Check(_CANONICAL, _OWN_BYTES, False, "", "these are other bytes"),))
     checks = [Check(_CANONICAL, _OWN_BYTES, True)]
     checks.extend(_run(rule, document) for rule in STRUCTURE)
-    has_form = all(check.passed for check in checks)
+    has_form = all(check.passed for check in checks if check.name in FORM)
     for name, asks, rule in CONTENT:
         checks.append(_run((name, asks, rule), document) if has_form else Check(name, asks, None))
     return Recheck(tuple(checks), document)

@@ -9,7 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from affidavit.affidavit.document import CitedCall, Document, PartStatements, write_document
+from affidavit.affidavit.document import (
+    CitedCall,
+    Document,
+    PartStatements,
+    sealed,
+    write_document,
+)
 from affidavit.affidavit.exact import write_exact
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.draft import AnalysisCandidate, BoundCandidate, DraftCandidate
@@ -46,7 +52,7 @@ def seal(entries: Sequence[Entry], contents: Mapping[str, bytes], release: Relea
         statements=tuple(_statements(entries, contents, release)),
         journal=tuple(entries),
     )
-    return write_document(document)
+    return write_document(sealed(document))
 
 
 def cited_calls(release: ReleaseRecord) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def _fields(data: _Data, leading: str | None) -> Iterator[str]:
 
 
 def _says(text: str) -> _Say:
-    return lambda data: text
+    return lambda _: text
 
 
 def _choose(field: str, texts: Mapping[str, str], other: str = "") -> _Say:

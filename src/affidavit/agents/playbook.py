@@ -27,7 +27,6 @@ from affidavit.agents.suspects import (
     Found,
     Suspect,
     rank_suspects,
-    signal_class,
     weigh_change,
 )
 from affidavit.contract.agent import (
@@ -182,23 +181,17 @@ def _told(suspect: Suspect) -> tuple[Sentence, ...]:
 
 def _changes(suspect: Suspect) -> list[Found]:
     """The abnormal changes of a suspect, strongest first, one a kind of signal before the rest."""
-    changes = [
-        item
+    weighed = [
+        (*weigh_change(item.fact), item.fact, item)
         for item in suspect.found
-        if isinstance(item.fact, Change) and weigh_change(item.fact)[1] >= WEIGHT_MIN
+        if isinstance(item.fact, Change)
     ]
-    ordered = sorted(changes, key=_strength)
+    weighed.sort(key=lambda told: (-told[1], told[2].attribute, told[2].statistic or ""))
     firsts: dict[str, Found] = {}
-    for item in ordered:
-        assert isinstance(item.fact, Change)
-        firsts.setdefault(signal_class(item.fact), item)
+    for class_, weight, _, item in weighed:
+        if weight >= WEIGHT_MIN:
+            firsts.setdefault(class_, item)
     return list(firsts.values())
-
-
-def _strength(item: Found) -> tuple[float, str, str]:
-    assert isinstance(item.fact, Change)
-    _, weight = weigh_change(item.fact)
-    return -weight, item.fact.attribute, item.fact.statistic or ""
 
 
 def _say(item: Found) -> Sentence:

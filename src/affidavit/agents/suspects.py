@@ -101,11 +101,6 @@ def _facts(observations: Iterable[Observation]) -> Iterable[Found]:
                 yield Found(observation.tool_call_id, fact)
 
 
-def signal_class(change: Change) -> str:
-    """Which kind of signal this is, by the words of its metric's name."""
-    return weigh_change(change)[0]
-
-
 def weigh_change(change: Change) -> tuple[str, float]:
     """The class of a change and what it weighs, between 0 and the class's full weight."""
     name = change.attribute.lower()

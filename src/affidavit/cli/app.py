@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from affidavit.cli.screen import leave_refused
-from affidavit.contract.errors import AffidavitError
+from affidavit import __version__
+from affidavit.cli.screen import (
+    EXIT_INTERRUPTED,
+    EXIT_REFUSED,
+    leave_refused,
+    leave_unheard,
+    open_screen,
+    say,
+    tell,
+)
+from affidavit.contract.errors import AffidavitError, InputRefused, InternalFault
 
 app = typer.Typer(
     help="Diagnose an incident, and publish only what recorded tool results prove.",
@@ -33,6 +43,16 @@ Profile = Annotated[
 Question = Annotated[
     str, typer.Option("--question", "-q", help="Ask this instead of the incident's own question.")
 ]
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Diagnose an incident, and publish only what recorded tool results prove."""
+    if version:
+        say(f"affidavit {__version__}")
+        raise typer.Exit
 
 
 @app.command()
@@ -73,11 +93,19 @@ def show(source: FileOrRun, store: StoreUrl = "", out: Out = None, as_json: Json
 
 
 @app.command()
-def verify(source: FileOrRun, store: StoreUrl = "", as_json: Json = False) -> None:
+def verify(
+    source: FileOrRun,
+    store: StoreUrl = "",
+    require_recorded: Annotated[
+        bool,
+        typer.Option("--require-recorded", help="Refuse calls that came with somebody's answer."),
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Re-check everything, offline. Exit: 3 intact, signer unknown; 1 altered; 2 unreadable."""
     from affidavit.cli import reading
 
-    reading.verify(source, store, as_json=as_json)
+    reading.verify(source, store, require_recorded=require_recorded, as_json=as_json)
 
 
 @app.command()
@@ -130,15 +158,37 @@ def runs_resume(
     diagnosing.resume(run_id, store, out, as_json=as_json)
 
 
-def run() -> None:
-    """Run the command; every refusal is one clear line."""
+def run() -> NoReturn:
+    """Run the command; every refusal is one clear line, and never a traceback."""
+    open_screen()
+    as_json = "--json" in sys.argv[1:]
     try:
-        app(standalone_mode=True)
+        code = app(standalone_mode=False)
     except AffidavitError as error:
-        leave_refused(error, as_json=_wants_json())
+        leave_refused(error, as_json=as_json)
+    except BrokenPipeError:
+        leave_unheard()
+    except Exception as error:  # noqa: BLE001 - one clear line, whatever broke
+        _leave_unexpected(error, as_json=as_json)
+    if code == EXIT_INTERRUPTED:
+        tell("affidavit: interrupted before anything was started")
+    raise SystemExit(code or 0)
 
 
-def _wants_json() -> bool:
-    import sys
-
-    return "--json" in sys.argv
+def _leave_unexpected(error: Exception, *, as_json: bool) -> NoReturn:
+    """A wrong command line, or a fault of ours."""
+    message = getattr(error, "format_message", None)  # what every usage error of Typer's has
+    if message is None:
+        if sys.flags.dev_mode:
+            raise error
+        fault = InternalFault(
+            f"a fault of ours ({type(error).__name__})",
+            hint="please report it; PYTHONDEVMODE=1 shows where it happened",
+        )
+        leave_refused(fault, as_json=as_json)
+    if type(error).__name__ == "NoArgsIsHelpError":
+        say(message())
+        raise SystemExit(EXIT_REFUSED)
+    command = getattr(getattr(error, "ctx", None), "command_path", None) or "affidavit"
+    refused = InputRefused(message().rstrip("."), code="USAGE", hint=f"see: {command} --help")
+    leave_refused(refused, as_json=as_json)

@@ -52,8 +52,9 @@ def inert(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The inert text on a single line."""
-    return " ".join(inert(text.replace("\r", " ")).split())
+    """The inert text on a single line; its indentation stays."""
+    words = " ".join(inert(text.replace("\r", " ")).split())
+    return " " * (len(text) - len(text.lstrip(" "))) + words
 
 
 def say(text: str) -> None:
@@ -82,17 +83,28 @@ def say_json(value: object) -> None:
     sys.stdout.write(to_json(value) + "\n")
 
 
+class LeftAtOnce(AffidavitError):
+    """Somebody did not want to wait for the run's own end (a second Ctrl-C)."""
+
+    code = "INTERRUPTED"
+
+
 def leave_refused(error: AffidavitError, *, as_json: bool) -> NoReturn:
     """One clear line (and one JSON object) that says what, where and how to mend it.
 
-    Exit 2 for what the user can mend, 4 for a store that failed or a fault of ours.
+    Exit 2 for what the user can mend, 4 for a store that failed or a fault of ours, 130 for a run
+    that was left.
     """
     if as_json:
         say_json({"error": error_body(error)})
     tell(f"affidavit: {error.message}" + (f" ({error.hint})" if error.hint else ""))
-    raise SystemExit(
-        EXIT_FAILED if isinstance(error, (RecordFailed, InternalFault)) else EXIT_REFUSED
-    )
+    match error:
+        case LeftAtOnce():
+            raise SystemExit(EXIT_INTERRUPTED)
+        case RecordFailed() | InternalFault():
+            raise SystemExit(EXIT_FAILED)
+        case _:
+            raise SystemExit(EXIT_REFUSED)
 
 
 def error_body(error: AffidavitError) -> dict[str, str]:

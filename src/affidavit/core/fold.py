@@ -103,14 +103,13 @@ def fold(entries: Iterable[Entry]) -> RunView:
 
 def advance(view: RunView, entry: Entry) -> RunView:
     """The view after one more line."""
-    moved = replace(
+    return replace(
         _apply(view, entry),
         last_seq=entry.seq,
         last_hash=entry.hash,
         last_at_us=entry.at_us,
         worked_us=view.worked_us + _worked_us(view, entry),
     )
-    return moved
 
 
 def _worked_us(view: RunView, entry: Entry) -> int:
@@ -121,7 +120,14 @@ def _worked_us(view: RunView, entry: Entry) -> int:
     return max(0, entry.at_us - view.last_at_us)
 
 
-def _apply(view: RunView, entry: Entry) -> RunView:  # noqa: PLR0911 - one arm a kind of line
+def _apply(view: RunView, entry: Entry) -> RunView:
+    if "tool_call_id" in entry.data:
+        return _call(view, entry)
+    return _collecting(_driving(view, entry), entry)
+
+
+def _driving(view: RunView, entry: Entry) -> RunView:
+    """Who drives, whether somebody asked to stop, and how far along the turn is."""
     data = entry.data
     match entry.type:
         case EventType.DRIVER_ACQUIRED:
@@ -134,6 +140,14 @@ def _apply(view: RunView, entry: Entry) -> RunView:  # noqa: PLR0911 - one arm a
             return replace(view, paused=False)
         case EventType.STATUS_CHANGED:
             return replace(view, status=ChatApplicationStatus(str(data["status"])))
+        case _:
+            return view
+
+
+def _collecting(view: RunView, entry: Entry) -> RunView:
+    """What the agent decided, and how its part and the run ended."""
+    data = entry.data
+    match entry.type:
         case EventType.STEP_DECIDED:
             return replace(view, steps=(*view.steps, _step(entry)))
         case EventType.STOP_NOTICE_GIVEN:
@@ -146,8 +160,6 @@ def _apply(view: RunView, entry: Entry) -> RunView:  # noqa: PLR0911 - one arm a
             return replace(view, release_digest=str(data["release_digest"]))
         case EventType.RUN_ENDED:
             return replace(view, state=RunState(str(data["run_state"])))
-        case _ if "tool_call_id" in data:
-            return _call(view, entry)
         case _:
             return view
 
@@ -160,7 +172,8 @@ def _int(value: object) -> int:
 
 def _step(entry: Entry) -> StepView:
     calls = entry.data["calls"]
-    assert isinstance(calls, (list, tuple))
+    if not isinstance(calls, (list, tuple)):
+        raise TypeError("a step's calls are a list of ids")
     return StepView(
         step=_int(entry.data["step"]),
         decision=str(entry.data["decision"]),

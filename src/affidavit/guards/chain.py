@@ -14,6 +14,7 @@ import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 from typing import Final, Protocol
 
 import anyio
@@ -101,7 +102,7 @@ def in_order(guards: Iterable[Guard]) -> GuardChain:
     Raises InputRefused (GUARD_ORDER) when two share a place or a name, or cost decreases.
     """
     chain = sorted(guards, key=lambda guard: guard.order)
-    for before, after in zip(chain, chain[1:], strict=False):
+    for before, after in pairwise(chain):
         if before.order == after.order:
             raise InputRefused(
                 f"guards {before.name!r} and {after.name!r} have the same order {after.order}",

@@ -14,8 +14,7 @@ import json
 from itertools import groupby
 from typing import Final
 
-from affidavit.contract.agent import Act, AgentRequest, AgentState, GuardResult, Moment
-from affidavit.contract.agent import Observation
+from affidavit.contract.agent import Act, AgentRequest, AgentState, GuardResult, Moment, Observation
 from affidavit.contract.states import AgentStatus
 from affidavit.guards.chain import CostClass
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import yaml
 
@@ -218,3 +218,35 @@ def read_text(path: Path) -> str:
         raise InputRefused(f"{path} is missing") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputRefused(f"{path} cannot be read: {error}") from error
+
+
+def copy_recording(source: Path, folder: Path) -> None:
+    """Keeps a tool's output as it is, below `recordings/`; what is not there is left out."""
+    if source.is_file():
+        target = folder / "recordings" / source.name
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(read_text(source), encoding="utf-8")
+
+
+def read_object(path: Path) -> Mapping[str, Any]:
+    """A JSON object. Errors: InputRefused."""
+    value = read_json(path)
+    if not isinstance(value, dict):
+        raise InputRefused(f"{path} is no JSON object")
+    return value
+
+
+def read_list(path: Path) -> list[Mapping[str, Any]]:
+    """A JSON list of objects. Errors: InputRefused."""
+    value = read_json(path)
+    if not isinstance(value, list) or not all(isinstance(row, dict) for row in value):
+        raise InputRefused(f"{path} is no JSON list of objects")
+    return value
+
+
+def read_json(path: Path) -> Any:
+    """One JSON document. Errors: InputRefused."""
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        raise InputRefused(f"{path} is no JSON: {error}") from error

@@ -4,7 +4,7 @@ import fcntl
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 _PREFIX = "affidavit-lab-"
@@ -19,13 +19,22 @@ def temporary_folder() -> Iterator[Path]:
     """
     for stale in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         _remove_if_unowned(stale)
-    folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
-    with (folder / "owner").open("w") as owner:
-        fcntl.flock(owner, fcntl.LOCK_EX)
+    with ExitStack() as held:
+        folder = _claim(held)
         try:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _claim(held: ExitStack) -> Path:
+    """A new folder whose lock is held; made again if a sweep came before the lock."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        owner = held.enter_context((folder / "owner").open("w"))
+        fcntl.flock(owner, fcntl.LOCK_EX)
+        if folder.exists():
+            return folder
 
 
 def _remove_if_unowned(folder: Path) -> None:

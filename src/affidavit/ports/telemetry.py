@@ -122,11 +122,12 @@ class MetricScan:
     """Each series of the window against its own baseline, strongest deviation first.
 
     The baseline is `baseline` where a series has at least `samples_min` samples in it, else all of
-    its samples before the window. scale = max(1.4826 MAD, the distance of either 5 % tail from the
-    median / 1.645, floor), so that each is a standard deviation where samples are normal. A sample
-    is abnormal at `threshold` scales from the median, and normal within `normal` of them; a series
-    is anomalous with `run_min` neighbouring abnormal samples on one side, or with one where the
-    window has fewer than three. `after` is the median of the strongest run, else of the window;
+    its samples before the window, less those of the last `clearance_s` where enough are left.
+    scale = max(1.4826 MAD, the distance of either 5 % tail from the median / 1.645, floor), so that
+    each is a standard deviation where samples are normal. A sample is abnormal at `threshold`
+    scales from the median, and normal within `normal` of them; a series is anomalous with `run_min`
+    neighbouring abnormal samples on one side, or with one where the window has fewer than three.
+    `after` is the median of the strongest run, else of the window;
     score = (after - before) / scale.
 
     Columns: service, instance, metric, statistic, unit, before, after, scale, score, anomalous,
@@ -142,6 +143,7 @@ class MetricScan:
     threshold: str
     normal: str
     samples_min: int
+    clearance_s: int
     run_min: int
     floors: tuple[Floor, ...]
     rows_max: int

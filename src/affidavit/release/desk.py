@@ -62,9 +62,10 @@ class Desk(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunDesk:
-    """The desk of a driven run."""
+    """The desk of a driven run; `timeout_s` bounds one answer of a judge or a repairer."""
 
     run: Run
+    timeout_s: float = OPINION_TIMEOUT_S
 
     @property
     def past(self) -> Sequence[Entry]:
@@ -81,9 +82,9 @@ class RunDesk:
         await self.run.record(Stage(events, artifacts))
 
     async def ask(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Interruptible, and bounded by `OPINION_TIMEOUT_S`."""
+        """Interruptible by a stop of the run, and bounded by the desk's time limit."""
         try:
-            return await self.run.interruptible(work, OPINION_TIMEOUT_S)
+            return await self.run.interruptible(work, self.timeout_s)
         except CallTimedOut:
             raise ModelFailed("no answer in time", code="MODEL_TIMEOUT") from None
 

@@ -25,14 +25,13 @@ from affidavit.contract.snapshots import DiagnosisProgressSnapshot
 from affidavit.contract.states import (
     DiagnosisStopReason,
     Provenance,
-    RetryFailure,
     SemanticVerdict,
 )
 from affidavit.contract.violations import Refusal, Violation
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.progress.reading import stable_code
 from affidavit.release.desk import Desk, Trail, text_artifact
-from affidavit.release.findings import Findings
+from affidavit.release.findings import STOP_CODES, Findings
 from affidavit.release.material import (
     AskedFor,
     Evidence,
@@ -83,11 +82,6 @@ APPLIED: Final = "APPLIED"
 
 ANSWERED: Final = "ANSWERED"
 """The result of an attempt that gave a verdict; any other result is why it did not."""
-
-_STOP_CODES: Final = frozenset(
-    {RetryFailure.CANCELLED, RetryFailure.BUDGET_EXHAUSTED, RetryFailure.TIMED_OUT}
-)
-"""Attempts that ended because the run may not go on: no failure of the model (L4)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +239,7 @@ class _Inquiry:
         except RepairUnavailable:
             return RepairEnd.UNAVAILABLE
         except ModelFailed as failed:
-            if failed.code in _STOP_CODES:
+            if failed.code in STOP_CODES:
                 raise
             return RepairEnd.FAILED
 
@@ -311,7 +305,7 @@ class _Inquiry:
                 lambda: judge.review(query, draft.candidate, draft.snapshot)
             )
         except ModelFailed as failed:
-            if failed.code in _STOP_CODES:
+            if failed.code in STOP_CODES:
                 raise
             return stable_code(failed.code) or ModelFailed.code
         return answer if isinstance(answer, JudgeVerdict) else "ANSWER_MALFORMED"

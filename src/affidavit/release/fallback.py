@@ -56,9 +56,13 @@ PROVED_KINDS: Final = frozenset(
         "quote",
         "absence",
         "edge",
+        "prose",
     }
 )
-"""C9: the kinds of statement whose facts a fallback keeps. Never cause, path, order or onset."""
+"""C9: the kinds of statement whose facts come first, and the facts that plain words rest on.
+
+Never those of a cause, path, order or onset.
+"""
 
 STAGES: Final[Mapping[FallbackType, FailureStage]] = MappingProxyType(
     {row.fallback: row.stage for row in DECISIONS.values() if row.fallback and row.stage}

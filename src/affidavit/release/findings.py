@@ -8,8 +8,13 @@ from types import MappingProxyType
 from typing import Final
 
 from affidavit.contract.agent import Ending
-from affidavit.contract.errors import BudgetSpent, DeadlineReached, RunCancelled, RunStopped
-from affidavit.contract.states import AgentStatus, DiagnosisStopReason
+from affidavit.contract.errors import (
+    AffidavitError,
+    BudgetSpent,
+    DeadlineReached,
+    RunCancelled,
+)
+from affidavit.contract.states import AgentStatus, DiagnosisStopReason, RetryFailure
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +58,39 @@ ENDINGS: Final[Mapping[Ending, _Pairs]] = MappingProxyType(
 """The statuses and stop reasons that each ending admits: E18 by ending, and P4's whitelist."""
 
 
-def findings_after(stop: RunStopped, question: str) -> Findings:
+def findings_after(stop: BaseException, question: str) -> Findings:
     """The findings of a run that was stopped, during collection or during release (L4, N5).
 
-    A pause is no end, and must not come here: what no row names is an internal failure.
+    Attempts that the run itself ended (`RetryFailure`) come as an error with that code and mean the
+    same as the stop. A pause is no end and must not come here; what no line names is an internal
+    failure.
     """
+    code = stop.code if isinstance(stop, AffidavitError) else None
     match stop:
         case RunCancelled():
-            return Findings(question, Ending.CANCELLED, AgentStatus.CANCELLED)
+            ending, status = Ending.CANCELLED, AgentStatus.CANCELLED
         case DeadlineReached():
-            return Findings(question, Ending.TIMED_OUT, AgentStatus.TIMEOUT, _SPENT)
+            ending, status = Ending.TIMED_OUT, AgentStatus.TIMEOUT
         case BudgetSpent(limit="iterations"):
-            return Findings(question, Ending.BUDGET_EXHAUSTED, AgentStatus.MAX_ITERATIONS, _SPENT)
+            ending, status = Ending.BUDGET_EXHAUSTED, AgentStatus.MAX_ITERATIONS
         case BudgetSpent():
-            return Findings(question, Ending.BUDGET_EXHAUSTED, AgentStatus.BUDGET_EXCEEDED, _SPENT)
+            ending, status = Ending.BUDGET_EXHAUSTED, AgentStatus.BUDGET_EXCEEDED
         case _:
-            return Findings(question, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+            ending, status = _ATTEMPTS.get(code or "", _FAILED)
+    spent = ending in {Ending.BUDGET_EXHAUSTED, Ending.TIMED_OUT}
+    return Findings(question, ending, status, _SPENT if spent else None)
+
+
+_FAILED: Final = (Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+
+_ATTEMPTS: Final[Mapping[str, tuple[Ending, AgentStatus]]] = MappingProxyType(
+    {
+        RetryFailure.CANCELLED: (Ending.CANCELLED, AgentStatus.CANCELLED),
+        RetryFailure.BUDGET_EXHAUSTED: (Ending.BUDGET_EXHAUSTED, AgentStatus.BUDGET_EXCEEDED),
+        RetryFailure.TIMED_OUT: (Ending.TIMED_OUT, AgentStatus.TIMEOUT),
+    }
+)
+"""Attempts that ended because the run may not go on; the others are failures of the attempt."""
+
+STOP_CODES: Final = frozenset(_ATTEMPTS)
+"""The codes of an error that is a stop of the run in disguise (L4)."""

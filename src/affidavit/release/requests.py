@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.progress.wording import plain
+from affidavit.verify.prose.lexicon import CAUSED_BY
 
 REQUESTS_MAX: Final = 5
 """A person answers a handful of questions; a longer list is a report in disguise."""
@@ -22,7 +23,7 @@ REQUEST_CHARS_MAX: Final = 200
 """One thing that is missing fits two lines; a longer text argues."""
 
 _ENGLISH: Final = (
-    r"becaus\w*|caus\w+|cuz|due\s+to|owing\s+to|thanks\s+to|root[\s_-]*caus\w*|culprits?|"
+    r"becaus\w*|caus\w+|cuz|root[\s_-]*caus\w*|culprits?|"
     r"responsibl\w+|to\s+blame|blam(?:e[sd]?|ing)|at\s+fault|fault\s+of|led\s+to|lead(?:s|ing)?\s+to|"
     r"result(?:s|ed|ing)?\s+(?:in|from|of)|as\s+a\s+(?:result|consequence)|consequen\w+|"
     r"trigger\w*|stem(?:s|med|ming)?\s+from|originat\w+|aris(?:e|es|ing)\s+from|arose\s+from|"
@@ -43,7 +44,10 @@ _CHINESE: Final = (
 )
 """The same for Chinese, simplified and traditional."""
 
-_CAUSAL: Final = re.compile(rf"\b(?:{_ENGLISH})|(?:{_CHINESE})", re.IGNORECASE)
+_SHARED: Final = "|".join(re.escape(marker).replace(r"\ ", r"\s+") for marker in CAUSED_BY)
+"""The markers by which the support check too finds a cause in a sentence."""
+
+_CAUSAL: Final = re.compile(rf"\b(?:{_SHARED}|{_ENGLISH})|(?:{_CHINESE})", re.IGNORECASE)
 
 _ADDRESS: Final = re.compile(r"\w+://|\bwww\.|\]\(|<[a-z/!]", re.IGNORECASE)
 """A link or markup: nothing recorded vouches for where it leads (R14)."""

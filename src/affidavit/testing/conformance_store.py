@@ -167,7 +167,7 @@ async def refuses_disorder(open_store: OpenStore) -> None:
 async def ends_once(open_store: OpenStore) -> None:
     """The first end wins; after it nothing is added, and nobody can be called (K1)."""
     store = open_store()
-    run = await begin_run(store)
+    run = await begin_run(store, paused=True)
     lease = await lease_run(store, run.id)
     await store.post(run.id, "cancel", "too late")
     release = artifact(b"published", "release")
@@ -181,7 +181,7 @@ async def ends_once(open_store: OpenStore) -> None:
         await store.post(run.id, "cancel", "later")
     head = await store.head(run.id)
     ended = replace(run.head, state=RunState.SUCCESS, outcome=ReleaseOutcome.SUCCESS, last_seq=3)
-    require(head == ended, "the first end stays", head)
+    require(head == replace(ended, paused=False), "the first end stays, and ends a pause", head)
     require(await store.inbox(run.id) == (), "the end empties the inbox")
     require(await store.artifacts(run.id) == (release,), "a late artifact is not kept")
     require(await store.due(START_US * 2) == (), "a run that has ended is not due")

@@ -10,6 +10,7 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import cast
 
 from affidavit.contract.agent import AgentState, Decision
 from affidavit.contract.evidence import Envelope, Fact, Scope
@@ -42,9 +43,6 @@ class ScriptedArguments(Record):
     query: str = ""
 
 
-Backend = Callable[[ScriptedArguments], Awaitable[Iterable[Fact]] | Iterable[Fact]]
-
-
 def scripted_tool(
     name: str,
     backend: Callable[[ScriptedArguments], Awaitable[tuple[Fact, ...]]],
@@ -57,20 +55,19 @@ def scripted_tool(
     """A registered tool that answers with the facts that `backend` returns; none is NO_EVIDENCE."""
 
     def scope_of(arguments: Record, context: ToolContext) -> Scope:
-        assert isinstance(arguments, ScriptedArguments)
+        asked = cast("ScriptedArguments", arguments)
         return Scope(
             tenant=context.tenant,
-            service=arguments.service,
+            service=asked.service,
             window=context.window,
-            query=arguments.query,
+            query=asked.query,
         )
 
-    async def fetch(arguments: Record, scope: Scope) -> bytes:
-        assert isinstance(arguments, ScriptedArguments)
-        facts = await backend(arguments)
+    async def fetch(arguments: Record, _: Scope) -> bytes:
+        facts = await backend(cast("ScriptedArguments", arguments))
         return canonical_json({"facts": [fact.model_dump(mode="json") for fact in facts]})
 
-    def project(raw: bytes, arguments: Record, scope: Scope, now: datetime) -> Envelope:
+    def project(raw: bytes, _: Record, scope: Scope, now: datetime) -> Envelope:
         facts = json.loads(raw)["facts"]
         return envelope_of(
             facts, name=name, scope=scope, now=now, evidence_class=evidence_class, emitter=emitter

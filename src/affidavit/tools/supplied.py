@@ -37,6 +37,7 @@ from affidavit.tools.readers.moments import find_stamp, read_epoch
 from affidavit.tools.readers.numbers import to_decimal
 from affidavit.tools.readers.origin import class_of, subject_of
 from affidavit.tools.readers.result import RawResult, ReadError, read_result
+from affidavit.tools.readers.words import clean
 
 __all__ = (
     "GateInput",
@@ -69,6 +70,8 @@ _STARTS: Final = (
 )
 _ENDS: Final = "end end_time endTime end_datetime to until end_timestamp".split()
 _INSTANTS: Final = "time at timestamp".split()
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 T = TypeVar("T")
 
@@ -154,7 +157,7 @@ def scope_of(call: SuppliedCall, window: Window | None, tenant: str) -> Scope:
         tenant=tenant,
         service=subject_of(call.arguments),
         window=_argument_window(call.arguments) or window,
-        query=query[:QUERY_CHARS_MAX],
+        query=clean(query)[:QUERY_CHARS_MAX],
     )
 
 
@@ -295,6 +298,8 @@ def _text(value: object, pointer: str, chars_max: int) -> str:
         raise _refused(pointer, "must be a text")
     if len(value) > chars_max:
         raise _refused(pointer, f"has {len(value)} characters, at most {chars_max}")
+    if not value.isascii() and _SURROGATE.search(value):
+        raise _refused(pointer, "holds half a character (a lone surrogate)")
     return value
 
 

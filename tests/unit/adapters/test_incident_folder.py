@@ -140,7 +140,7 @@ def test_one_table_in_three_forms(tmp_path: Path) -> None:
 def test_how_a_line_may_write_its_time(
     tmp_path: Path, written: str | int, zone: str | None
 ) -> None:
-    """With an offset, as Z, or in microseconds; without a zone it is read, and said to be unsure."""
+    """An offset, Z, or microseconds; without a zone it is read, and said to be unsure."""
     row = log_row(1, "down") | {"timestamp": written}
     signal = loaded(write_folder(tmp_path / "in", logs_jsonl=jsonl([row])), "logs")
     assert (signal.first, signal.zone) == (START + timedelta(minutes=1), zone)

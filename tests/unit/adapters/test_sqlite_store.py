@@ -237,6 +237,31 @@ async def test_torn_log_is_a_whole_prefix(path: Path, tmp_path: Path) -> None:
     await store.close()
 
 
+@pytest.mark.spec("K9", "L5")
+async def test_durable_writes_alone_are_synced(path: Path) -> None:
+    """What must outlive a power cut is committed in a thread and synced; nothing else is."""
+    async with opened(path) as store:
+        database = store._database
+        commits: list[tuple[str, bool]] = []
+        for name, connection in (("quick", database.quick), ("sure", database.sure)):
+
+            def note(statement: str, name: str = name) -> None:
+                if statement == "COMMIT":
+                    commits.append((name, threading.current_thread() is threading.main_thread()))
+
+            connection.set_trace_callback(note)
+        run = await begin_run(store)
+        lease = await lease_run(store, run.id)
+        first = next_lines(run.last)
+        await store.append(lease, Append(first))
+        await store.append(lease, Append(next_lines(first[-1]), durable=True))
+        await store.post(run.id, "cancel", "somebody")
+        quick, sure = ("quick", True), ("sure", False)
+        assert commits == [sure, quick, quick, sure, sure]
+        assert database.quick.execute("PRAGMA synchronous").fetchone() == (1,)  # NORMAL
+        assert database.sure.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+
+
 @pytest.mark.spec("L5")
 async def test_lock_of_another_is_waited_for(path: Path) -> None:
     """While another process writes, a write waits for it and the event loop goes on."""
@@ -358,10 +383,11 @@ async def test_expired_payloads_leave_the_disk(path: Path) -> None:
         for number in range(30):
             run = await write_steps(store, await begin_run(store, number), 5, size=40_000)
             lease = await lease_run(store, run.id)
-            await store.append(lease, ending(run.last))
+            small = [artifact(b"small payload"), artifact(b"stays in its page", "release")]
+            await store.append(lease, ending(run.last, artifacts=small))
         with by_hand(path) as look:
             (before,) = look.execute("PRAGMA page_count").fetchone()
-        assert await store.expire_artifacts(START_US + 2 * PAYLOADS_LIVE_US) == 150
+        assert await store.expire_artifacts(START_US + 2 * PAYLOADS_LIVE_US) == 180
         with by_hand(path) as look:
             (after,) = look.execute("PRAGMA page_count").fetchone()
             (free,) = look.execute("PRAGMA freelist_count").fetchone()
@@ -371,7 +397,26 @@ async def test_expired_payloads_leave_the_disk(path: Path) -> None:
         assert len(await store.artifacts(live.id)) == 5
         assert size_of(path, "-wal") == 0
     assert not holds(path, b"run_0000000000000005 3 payload")
+    assert not holds(path, b"small payload")
+    assert holds(path, b"stays in its page")
     assert holds(path, b"run_0000000000000100 3 payload")
+
+
+@pytest.mark.spec("C2")
+async def test_payloads_expire_in_a_rewritten_file_too(path: Path) -> None:
+    """A file that a tool has rewritten cannot shrink; the payloads are gone all the same."""
+    async with opened(path) as store:
+        run = await write_steps(store, await begin_run(store), 10)
+        lease = await lease_run(store, run.id)
+        await store.append(lease, ending(run.last))
+    with by_hand(path) as hand:
+        hand.execute("PRAGMA journal_mode = DELETE")
+        hand.execute("PRAGMA auto_vacuum = NONE")
+        hand.execute("VACUUM")
+    async with opened(path) as store:
+        with anyio.fail_after(60):
+            assert await store.expire_artifacts(START_US + 2 * PAYLOADS_LIVE_US) == 10
+        assert await store.artifacts(run.id) == ()
 
 
 @pytest.mark.spec("K8")

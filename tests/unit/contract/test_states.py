@@ -1,4 +1,4 @@
-"""The tables of contract.states and contract.decisions, held against the laws that they must obey."""
+"""The tables of contract.states and contract.decisions, and the laws that they must obey."""
 
 from __future__ import annotations
 

@@ -104,8 +104,8 @@ def test_an_event_has_exactly_the_fields_of_its_kind() -> None:
         Event(EventType.RUN_PAUSED, {"reason": "asked", "prompt": "…"})
 
 
-@given(st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1)), st.integers(-14, 14))
-def test_microseconds_are_exact_in_every_zone(moment: datetime, hours: int) -> None:
-    aware = moment.replace(tzinfo=timezone(timedelta(hours=hours)))
-    back = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=to_us(aware))
-    assert back == aware
+@given(st.integers(0, 7 * 10**15), st.integers(-14, 14))
+def test_microseconds_are_exact_in_every_zone(microseconds: int, hours: int) -> None:
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    aware = moment.astimezone(timezone(timedelta(hours=hours)))
+    assert to_us(aware) == microseconds

@@ -46,6 +46,9 @@ def state(**changes: Any) -> AgentState:
     return AgentState(**{**values, **changes})
 
 
+PASS = GuardResult()
+
+
 @dataclass
 class Probe:
     """A guard that says what it is told, and remembers that it was asked."""
@@ -54,7 +57,7 @@ class Probe:
     order: int
     cost: CostClass = CostClass.MEMORY
     when: Moment = Moment.BEFORE_THINKING
-    answer: GuardResult | Exception = GuardResult()
+    answer: GuardResult | Exception = PASS
     asked: list[str] = field(default_factory=list)
 
     def check(

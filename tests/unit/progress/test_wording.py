@@ -94,13 +94,11 @@ def envelope(
                 subject="payment",
                 cells=(
                     Cell(name="pool", quantity=Quantity(number=Decimal(20))),
-                    Cell(name="state", text="full"),
                     Cell(name="age", quantity=Quantity(number=Decimal(16)), text="16 (5m ago)"),
                     Cell(name="since"),
                 ),
             ),
-            'payment: logs.jsonl holds a row with pool = 20, state = "full", '
-            'age = "16 (5m ago)", since = null.',
+            'payment: logs.jsonl holds a row with pool = 20, age = "16 (5m ago)", since = null.',
         ),
     ],
 )

@@ -10,6 +10,7 @@ from affidavit.contract.agent import Ending
 from affidavit.contract.errors import (
     BudgetSpent,
     DeadlineReached,
+    ModelFailed,
     RunCancelled,
     RunStopped,
 )
@@ -17,6 +18,7 @@ from affidavit.contract.states import (
     AGENT_STOP_REASONS,
     AgentStatus,
     DiagnosisStopReason,
+    RetryFailure,
 )
 from affidavit.release.findings import ENDINGS, Findings, findings_after
 
@@ -49,10 +51,27 @@ def test_everything_else_is_unlawful(ending: Ending) -> None:
         (DeadlineReached(), Ending.TIMED_OUT, AgentStatus.TIMEOUT),
         (BudgetSpent("iterations"), Ending.BUDGET_EXHAUSTED, AgentStatus.MAX_ITERATIONS),
         (BudgetSpent("tool_calls"), Ending.BUDGET_EXHAUSTED, AgentStatus.BUDGET_EXCEEDED),
+        (
+            ModelFailed("", code=RetryFailure.CANCELLED),
+            Ending.CANCELLED,
+            AgentStatus.CANCELLED,
+        ),
+        (
+            ModelFailed("", code=RetryFailure.BUDGET_EXHAUSTED),
+            Ending.BUDGET_EXHAUSTED,
+            AgentStatus.BUDGET_EXCEEDED,
+        ),
+        (ModelFailed("", code=RetryFailure.TIMED_OUT), Ending.TIMED_OUT, AgentStatus.TIMEOUT),
+        (
+            ModelFailed("", code=RetryFailure.EXHAUSTED),
+            Ending.INTERNAL_FAILURE,
+            AgentStatus.FAILED,
+        ),
         (RunStopped(), Ending.INTERNAL_FAILURE, AgentStatus.FAILED),
+        (ValueError("CANCELLED"), Ending.INTERNAL_FAILURE, AgentStatus.FAILED),
     ],
 )
-def test_a_stop_names_itself(stop: RunStopped, ending: Ending, status: AgentStatus) -> None:
+def test_a_stop_names_itself(stop: BaseException, ending: Ending, status: AgentStatus) -> None:
     """What stopped a run is what its findings say, and that is lawful."""
     findings = findings_after(stop, "q")
     assert (findings.ending, findings.agent_status) == (ending, status)

@@ -101,9 +101,10 @@ async def test_a_published_report_is_the_authors_own() -> None:
     assert [part.text for part in (*report.action_plan, *report.recommendations)] == [BODY, BODY]
     (analysis,) = report.analyses
     assert (analysis.id, analysis.body, analysis.tool_call_ids) == ("A1", BODY, ("call_0001",))
-    for part in (analysis, report.conclusion, *report.action_plan, *report.recommendations):
-        assert [sentence.text for sentence in part.sentences] == [BODY]
-        assert part.sentences[0].tool_call_ids == ("call_0001",)
+    bounds = (report.conclusion, *report.action_plan, *report.recommendations)
+    for sentences in (analysis.sentences, *(bound.sentences for bound in bounds)):
+        assert [sentence.text for sentence in sentences] == [BODY]
+        assert sentences[0].tool_call_ids == ("call_0001",)
     assert report.scope == "checkout"
     assert report.missing_info == ("the traces",)
     assert report.withdrawn == 0
@@ -119,11 +120,12 @@ async def test_a_sentence_leads_to_its_facts() -> None:
     written["analyses"][0] = {"id": "A1", "kind": "NORMAL", "sentences": [sentence]}
     made = await supported(written, book)
     report = publish(made).report
-    (chain,) = report.analyses[0].sentences[0].statements
-    assert (chain.kind, chain.tool_call_id) == ("value", "call_0001")
-    call = made.snapshot.call(chain.tool_call_id)
-    assert call is not None
-    assert [call.envelope.facts[place] for place in chain.facts] == [value()]
+    chains = report.analyses[0].sentences[0].statements
+    assert (chains[0].kind, chains[0].tool_call_id) == ("value", "call_0001")
+    for chain in chains:
+        call = made.snapshot.call(chain.tool_call_id)
+        assert call is not None
+        assert [call.envelope.facts[place] for place in chain.facts] == [value()]
 
 
 @pytest.mark.spec("C6", "C10")

@@ -75,7 +75,8 @@ async def test_a_call_goes_from_intent_to_ready_and_the_agent_sees_the_projectio
         ]
         (seen,) = Observer().observe(run.view, run.contents)
         assert seen.kind is ObservationKind.FOUND
-        assert seen.envelope is not None and seen.envelope.facts == (reading("cart"),)
+        assert seen.envelope is not None
+        assert seen.envelope.facts == (reading("cart"),)
         record = ledger(run, tools).calls["call_0001"].record
         assert record.status is InvocationStatus.READY
         assert record.is_referencable_by(run.id, run.request.tenant)
@@ -275,15 +276,16 @@ async def test_parallel_results_stand_in_the_order_asked_however_they_finish() -
         return (reading(arguments.query),)
 
     tools = catalogue(probe=probe)
-    async with driven() as run, anyio.create_task_group() as tasks:
-        step = await decide_calls(run, *(ask(query=name) for name in "abc"))
-        calls = tuple(ask(query=name) for name in "abc")
-        tasks.start_soon(execute_step, run, tools, step, calls)
+
+    async def open_backwards() -> None:
         for name in "cba":
             await anyio.sleep(0.01)
             gates[name].set()
-        while run.view.open_step() is not None:
-            await anyio.sleep(0.001)
+
+    async with driven() as run:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(open_backwards)
+            await execute(run, tools, *(ask(query=name) for name in "abc"))
         ready = [
             entry.data["tool_call_id"]
             for entry in run.entries
@@ -315,7 +317,7 @@ async def test_a_cancel_reaches_a_running_tool_and_its_late_result_is_never_read
         try:
             await store.post(request().run_id, "cancel", "somebody")
             await anyio.sleep_forever()
-        except Exception:
+        except Exception:  # noqa: BLE001 - this is the tool that swallows whatever it can
             ended.append("swallowed")
         finally:
             ended.append("cleaned up")

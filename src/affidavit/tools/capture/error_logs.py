@@ -26,6 +26,7 @@ from affidavit.tools.capture.rows import (
     read_raw,
     signal_notes,
     source_notes,
+    source_of,
     text,
     window_scope,
     write_raw,
@@ -43,8 +44,6 @@ TEMPLATES_MAX: Final = 25
 
 PER_MINUTE: Final = "{line}/min"
 
-ORIGIN: Final = Origin("logs", "logs", EvidenceClass.OBSERVATION, Emitter.WORKLOAD)
-
 
 class ErrorLogsArguments(WindowArguments):
     """Which service, over which window."""
@@ -52,6 +51,9 @@ class ErrorLogsArguments(WindowArguments):
 
 def error_logs_tool(telemetry: Telemetry) -> Tool[ErrorLogsArguments]:
     """The tool over an incident's logs."""
+    origin = Origin(
+        "logs", source_of(telemetry, "logs"), EvidenceClass.OBSERVATION, Emitter.WORKLOAD
+    )
     rule: dict[str, Plain] = {
         "risen_ratio": RISEN_RATIO,
         "risen_lines_min": RISEN_LINES_MIN,
@@ -72,21 +74,24 @@ def error_logs_tool(telemetry: Telemetry) -> Tool[ErrorLogsArguments]:
         )
         return write_raw(await telemetry.ask(question), rule)
 
+    def project(raw: bytes, _: ErrorLogsArguments, scope: Scope, now: datetime) -> Envelope:
+        return _project(raw, origin, scope, now)
+
     return Tool(
         name="error_logs",
         description="Error lines of the window, grouped by what they say: how many, since when, "
         "one example verbatim, and whether they are new or have risen against the baseline.",
-        source_type=ORIGIN.source_type,
-        source=ORIGIN.source,
-        evidence_class=ORIGIN.evidence_class,
+        source_type=origin.source_type,
+        source=origin.source,
+        evidence_class=origin.evidence_class,
         arguments=ErrorLogsArguments,
         scope_of=scope_of,
         fetch=fetch,
-        project=_project,
+        project=project,
     )
 
 
-def _project(raw: bytes, _: ErrorLogsArguments, scope: Scope, now: datetime) -> Envelope:
+def _project(raw: bytes, origin: Origin, scope: Scope, now: datetime) -> Envelope:
     answer = read_raw(raw)
     baseline = _baseline(answer, scope)
     facts: list[Fact] = []
@@ -95,7 +100,7 @@ def _project(raw: bytes, _: ErrorLogsArguments, scope: Scope, now: datetime) -> 
         if row.get("new") or row.get("risen"):
             facts.append(_change(row, baseline, scope.window))
     total = count(answer.figures, "templates") + count(answer.figures, "flagged")
-    return envelope(ORIGIN, scope, facts, total, _notes(answer), now)
+    return envelope(origin, scope, facts, total, _notes(answer), now)
 
 
 def _baseline(answer: Raw, scope: Scope) -> Window | None:

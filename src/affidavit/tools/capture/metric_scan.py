@@ -26,6 +26,7 @@ from affidavit.tools.capture.rows import (
     read_raw,
     signal_notes,
     source_notes,
+    source_of,
     text,
     window_scope,
     write_raw,
@@ -42,6 +43,10 @@ grew slowly did not begin where it was first called abnormal."""
 
 SAMPLES_MIN: Final = 5
 """Fewer say nothing about how a series moves; a median absolute deviation of four is a guess."""
+
+CLEARANCE_S: Final = 180
+"""An alert comes a few minutes after what it tells of: scrape, evaluation, and the usual `for`.
+Those minutes are no baseline, unless one was declared or nothing else is there."""
 
 RUN_MIN: Final = 2
 """One sample may be a scrape that went wrong; two neighbours are a change."""
@@ -68,8 +73,6 @@ FLOORS: Final = (
 two milliseconds of a duration, five millicores, a megabyte of memory, a kilobyte of traffic; five
 percent of anything, two of memory, which hardly moves by itself."""
 
-ORIGIN: Final = Origin("metrics", "metrics", EvidenceClass.OBSERVATION, Emitter.PLATFORM)
-
 
 class MetricScanArguments(WindowArguments):
     """Which service, over which window."""
@@ -77,13 +80,16 @@ class MetricScanArguments(WindowArguments):
 
 def metric_scan_tool(telemetry: Telemetry) -> Tool[MetricScanArguments]:
     """The tool over an incident's metrics."""
-    signal = telemetry.signals.get("metrics")
+    origin = Origin(
+        "metrics", source_of(telemetry, "metrics"), EvidenceClass.OBSERVATION, Emitter.PLATFORM
+    )
     rule: dict[str, Plain] = {
         "threshold": THRESHOLD,
         "normal": NORMAL,
         "samples_min": SAMPLES_MIN,
+        "clearance_s": CLEARANCE_S,
         "run_min": RUN_MIN,
-        **signal_notes(signal),
+        **signal_notes(telemetry.signals.get("metrics")),
     }
 
     def scope_of(arguments: MetricScanArguments, context: ToolContext) -> Scope:
@@ -97,27 +103,31 @@ def metric_scan_tool(telemetry: Telemetry) -> Tool[MetricScanArguments]:
             threshold=THRESHOLD,
             normal=NORMAL,
             samples_min=SAMPLES_MIN,
+            clearance_s=CLEARANCE_S,
             run_min=RUN_MIN,
             floors=FLOORS,
             rows_max=SERIES_MAX,
         )
         return write_raw(await telemetry.ask(question), rule)
 
+    def project(raw: bytes, _: MetricScanArguments, scope: Scope, now: datetime) -> Envelope:
+        return _project(raw, origin, scope, now)
+
     return Tool(
         name="metric_scan",
         description="Compares every metric of the window with its own baseline: which services "
         "deviate, by how much, in which direction and since when. Strongest first.",
-        source_type=ORIGIN.source_type,
-        source=ORIGIN.source,
-        evidence_class=ORIGIN.evidence_class,
+        source_type=origin.source_type,
+        source=origin.source,
+        evidence_class=origin.evidence_class,
         arguments=MetricScanArguments,
         scope_of=scope_of,
         fetch=fetch,
-        project=_project,
+        project=project,
     )
 
 
-def _project(raw: bytes, _: MetricScanArguments, scope: Scope, now: datetime) -> Envelope:
+def _project(raw: bytes, origin: Origin, scope: Scope, now: datetime) -> Envelope:
     answer = read_raw(raw)
     zone = scope.window.zone if scope.window else "UTC"
     facts: list[Fact] = []
@@ -136,7 +146,7 @@ def _project(raw: bytes, _: MetricScanArguments, scope: Scope, now: datetime) ->
                 )
             )
     total = count(answer.figures, "series") + count(answer.figures, "onsets")
-    return envelope(ORIGIN, scope, facts, total, _notes(answer), now)
+    return envelope(origin, scope, facts, total, _notes(answer), now)
 
 
 def _change(row: Mapping[str, Plain], window: Window | None, zone: str | None) -> Change:
@@ -170,8 +180,8 @@ def _notes(answer: Raw) -> Sequence[str]:
             "rule: scale = max(1.4826 MAD, tails beyond the median / 1.645, floor of the unit); "
             f"abnormal at {rule['threshold']} scales from the baseline's median; anomalous with "
             f"{rule['run_min']} neighbouring abnormal samples; baseline of {rule['samples_min']} "
-            "samples or more; onset: after the last sample within "
-            f"{rule['normal']} scales, not after the first abnormal one"
+            f"samples or more, not of the last {rule['clearance_s']} s before the window; onset: "
+            f"after the last sample within {rule['normal']} scales"
         ),
         (
             "before: median of the baseline; after: median of the strongest abnormal run, else of "

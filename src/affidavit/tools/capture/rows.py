@@ -129,6 +129,12 @@ def window_scope(
     )
 
 
+def source_of(telemetry: Telemetry, signal: SignalName) -> str:
+    """The file of a table; the table's own name where the incident has none."""
+    found = telemetry.signals.get(signal)
+    return found.source if found else signal
+
+
 def signal_notes(signal: Signal | None) -> dict[str, Plain]:
     """What was done to a table, for the rule of a raw response."""
     if signal is None:

@@ -11,7 +11,15 @@ from affidavit.contract.evidence import Cell, Edge, Envelope, Fact, Row, Scope
 from affidavit.contract.record import Record
 from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.ports.telemetry import Answer, Plain, Telemetry, Topology, TraceEdges
-from affidavit.tools.capture.rows import Origin, count, envelope, read_raw, text, write_raw
+from affidavit.tools.capture.rows import (
+    Origin,
+    count,
+    envelope,
+    read_raw,
+    source_of,
+    text,
+    write_raw,
+)
 from affidavit.tools.catalogue import Tool, ToolContext
 
 EDGES_MAX: Final = 200
@@ -26,7 +34,7 @@ class TopologyArguments(Record):
 def topology_tool(telemetry: Telemetry) -> Tool[TopologyArguments]:
     """The tool over an incident's topology, or over its spans where it has none."""
     recorded = telemetry.topology
-    source = recorded.source if recorded else "traces"
+    source = recorded.source if recorded else source_of(telemetry, "traces")
     origin = Origin("topology", source, EvidenceClass.OBSERVATION, Emitter.PLATFORM)
 
     async def fetch(_: TopologyArguments, __: Scope) -> bytes:

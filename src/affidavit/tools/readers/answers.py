@@ -13,14 +13,21 @@ from typing import Final
 
 from affidavit.tools.readers.bounds import DEPTH_MAX
 
+_THINGS: Final = (
+    r"resources?|events?|data|logs?|log (?:lines?|entries|events?)|match(?:es)?|results?|rows?"
+    r"|entries|records?|traces?|spans?|series|data ?points?|(?:recent )?changes?|alerts?|pods?|hits"
+    r"|items?|lines?|output|documents?|metrics?|samples?|incidents?|deployments?"
+)
+_FOUND: Final = (
+    r"(?: (?:were |was )?(?:found|matched|returned|available|recorded|to (?:display|show)))?"
+    r"(?: (?:for|in|matching|between|within|since|with|during|on|that match)\b[^\n]{0,200})?"
+)
 _NOTHING: Final = re.compile(
-    r"\s*(?:no (?:resources?|events?|data|logs?|log lines?|match(?:es|ing [\w ]{1,40})?|results?"
-    r"|rows?|entries|records?|traces?|spans?|series|data ?points?|changes?|alerts?|pods?|hits|items?"
-    r"|such [\w ]{1,40}|output)\b[^\n]{0,200}"
-    r"|(?:0|zero) (?:rows?|results?|matches|hits|records?|entries|items|lines?|log lines?)"
-    r"(?: (?:returned|found|matched|in set)[^\n]{0,100})?"
-    r"|\(0 rows\)|empty set(?: \([\d.]+ sec\))?|(?:could not find|nothing (?:found|matched))\b[^\n]{0,200}"
-    r"|<empty>|\(empty\)|none|null|nil|n/a|\[\s*\]|\{\s*\})[\s.]*",
+    rf"\s*(?:(?:no|0|zero) (?:matching )?(?:{_THINGS}){_FOUND}"
+    r"|\(0 rows\)|empty set(?: \([\d.]{1,10} sec\))?"
+    r"|(?:could not find|nothing (?:found|matched)|did not find)(?: any)?"
+    rf"(?: (?:{_THINGS}))?{_FOUND}"
+    r"|<empty>|\(empty\)|none|null|nil|n/a|\[\s{0,20}\]|\{\s{0,20}\})[\s.!]*",
     re.IGNORECASE,
 )
 _ZERO_ROWS: Final = re.compile(r"\n\(0 rows\)\s*$|\nempty set\b[^\n]{0,40}\s*$", re.IGNORECASE)
@@ -29,18 +36,33 @@ _NO_MATCH: Final = re.compile(
     r"(?:\n(?:Output|stdout|stderr):?\s*){0,3}",
 )
 _REFUSAL: Final = re.compile(
-    r"\s*(?:error: )?(?:Error from server \((?:Forbidden|Unauthorized)\)|[^\n]{0,200}\bis forbidden:"
-    r"|(?:An error occurred \((?:AccessDenied|UnauthorizedOperation|AccessDeniedException)\w*\))"
-    r"|(?:ERROR: +)?permission denied\b|access (?:is )?denied\b|not authori[sz]ed\b"
-    r"|unauthori[sz]ed\b|forbidden\b|HTTP(?:/\d(?:\.\d)?)? (?:401|403)\b|(?:401|403) (?:Unauthorized|Forbidden)"
+    r"\s*(?:error: ?|ERROR: *)?(?:Error from server \((?:Forbidden|Unauthorized)\)"
+    r"|[^\n]{0,200}\bis forbidden:|An error occurred \((?:AccessDenied|UnauthorizedOperation)\w*\)"
+    r"|permission denied\b|access (?:is )?denied\b|not authori[sz]ed\b|unauthori[sz]ed\b"
+    r"|forbidden\b"
+    r"|HTTP(?:/\d(?:\.\d)?)? (?:401|403)\b|(?:401|403) (?:Unauthorized|Forbidden)"
     r"|you must be logged in|authentication (?:failed|required)|invalid credentials)",
     re.IGNORECASE,
 )
 _FAILURE: Final = re.compile(
-    r"\s*(?:Error from server \(\w+\)|error: (?:the server|unable|unknown|You must|Metrics API)"
-    r"|Unable to connect to the server|Command `[^`\n]{1,2000}` failed with return code \d+"
-    r"|(?:bash|sh): [^\n]{1,200}: (?:command )?not found|Traceback \(most recent call last\))"
+    r"\s*(?:Error from server \(\w{1,40}\)|Unable to connect to the server"
+    r"|error: (?:the server|unable|unknown|You must|Metrics API|timed out)"
+    r"|Command `[^`\n]{1,2000}` failed with return code \d{1,4}"
+    r"|(?:bash|sh): [^\n]{1,200}: (?:command )?not found)"
 )
+_ERROR_LINE: Final = re.compile(r"(?:error: )?Error from server|Command `", re.IGNORECASE)
+
+SENTENCE_CHARS_MAX: Final = 400
+"""A sentence that says "nothing found" is short."""
+
+COMMAND_CHARS_MAX: Final = 5_000
+"""A command line that is repeated in its failure."""
+
+ZERO_CHARS: Final = 200
+"""`(0 rows)` stands at a text's end."""
+
+FAILURE_LINES_MAX: Final = 12
+"""A failed command's report with its usage; a longer text has content of its own."""
 
 REFUSAL_LINES_MAX: Final = 4
 """A refusal is short; a longer text that begins so is a log or a report that mentions one."""
@@ -78,14 +100,10 @@ def is_empty(result: object) -> bool:
 def is_empty_text(text: str) -> bool:
     """Whether a text is empty or says that nothing was found, and nothing else."""
     body = unframe(text)
-    return (
-        not body.strip()
-        or bool(_NOTHING.fullmatch(body[:1_000]))
-        and len(body) <= 1_000
-        or bool(_ZERO_ROWS.search(body[-200:]))
-        or bool(_NO_MATCH.fullmatch(body[:5_000]))
-        and len(body) <= 5_000
-    )
+    if not body.strip() or _ZERO_ROWS.search(body[-ZERO_CHARS:]):
+        return True
+    short = len(body) <= SENTENCE_CHARS_MAX and _NOTHING.fullmatch(body)
+    return bool(short) or (len(body) <= COMMAND_CHARS_MAX and bool(_NO_MATCH.fullmatch(body)))
 
 
 def failure_of(result: object, *, quotes_logs: bool) -> str | None:
@@ -96,17 +114,12 @@ def failure_of(result: object, *, quotes_logs: bool) -> str | None:
     """
     if isinstance(result, str):
         text = unframe(result).strip()
-        if quotes_logs and not re.match(
-            r"(?:error: )?Error from server|Command `", text, re.IGNORECASE
-        ):
+        lines = text.count("\n") + 1
+        if quotes_logs and not _ERROR_LINE.match(text):
             return None
-        if text.count("\n") < REFUSAL_LINES_MAX and _REFUSAL.match(text):
+        if lines <= REFUSAL_LINES_MAX and _REFUSAL.match(text):
             return "SUPPLIED_FORBIDDEN"
-        if (
-            text.count("\n") < REFUSAL_LINES_MAX * 4
-            and _FAILURE.match(text)
-            and not is_empty_text(text)
-        ):
+        if lines <= FAILURE_LINES_MAX and _FAILURE.match(text) and not is_empty_text(text):
             return "SUPPLIED_ERROR"
         return None
     if isinstance(result, Mapping):
@@ -127,7 +140,7 @@ def _document_failure(document: Mapping[str, object]) -> str | None:
     )
     if not (failed or bare):
         return None
-    said = f"{message or ''} {lower.get('reason', '')} {lower.get('message', '')} {lower.get('code', '')}"
+    said = " ".join(str(lower.get(key)) for key in ("error", "reason", "message", "code"))
     refused = re.search(r"forbidden|denied|unauthori[sz]ed|\b40[13]\b", said, re.IGNORECASE)
     return "SUPPLIED_FORBIDDEN" if refused else "SUPPLIED_ERROR"
 

@@ -46,8 +46,9 @@ class Kept:
 def keep(reading: Reading, facts_max: int = FACTS_MAX) -> Kept:
     """The reading's facts within the bound, in their order.
 
-    Items are kept whole but for the last that fits, alarming ones first, and among equals from both ends inwards, so that the
-    beginning and the end of a log survive. What belongs to no item comes after the items.
+    Items are kept whole but for the last that fits, alarming ones first, and among equals from
+    both ends inwards, so that the beginning and the end of a log survive. What belongs to no item
+    comes after the items.
     """
     read = sum(len(item.facts) for item in reading.items) + len(reading.context)
     if read <= facts_max:

@@ -33,6 +33,9 @@ from affidavit.tools.readers.requests import is_request_field, own_words, reques
 from affidavit.tools.readers.series import parallel_samples
 from affidavit.tools.readers.words import clean, pieces
 
+ONE_RECORD: Final = "record"
+"""The shape of a document that is one thing, and no list of things."""
+
 SAYING_FIELDS: Final = frozenset(
     "message msg log line text body description detail details summary note notes title".split()
 )
@@ -41,10 +44,11 @@ SAYING_FIELDS: Final = frozenset(
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk through one document: what it found beside the rows, and whether it went too deep."""
+    """One walk through one document: what it found beside the rows, and if it went too deep."""
 
     source: Source
     marks_requests: bool
+    top: object = None
     samples: list[Value] = field(default_factory=list)
     cut: bool = False
 
@@ -52,12 +56,16 @@ class _Walk:
 def read_document(source: Source, document: object, *, marks_requests: bool = False) -> Reading:
     """A document as rows. Total: whatever the document is, something is read out of it.
 
-    `marks_requests` says that its fields may hold what a caller sent (logs and spans do).
+    `marks_requests` says that its fields may hold what a caller sent (logs and spans do). A field
+    of the outermost record that is a text of several lines is left to whoever reads texts.
     """
-    walk = _Walk(source, marks_requests)
+    walk = _Walk(source, marks_requests, top=document)
     items: list[Item] = []
     frame: list[Fact] = []
-    if isinstance(document, Mapping):
+    if isinstance(document, Mapping) and is_object(document):
+        item = read_record(walk, document, source.subject)
+        frame = list(item.facts)
+    elif isinstance(document, Mapping):
         subject = name_of(document) or source.subject
         at = time_of(document, source.window)
         for path, records in _collections(document, "", DEPTH_MAX):
@@ -75,8 +83,15 @@ def read_document(source: Source, document: object, *, marks_requests: bool = Fa
         frame = [Row(subject=source.subject, cells=tuple(_leaf(walk, "value", document)))]
     samples = tuple(Item((value,)) for value in walk.samples)
     if not items and not samples and frame:
-        return Reading("document", (Item(tuple(frame)),), cut=walk.cut)
+        return Reading(ONE_RECORD, (Item(tuple(frame)),), cut=walk.cut)
     return Reading("document", (*items, *samples), context=tuple(frame), cut=walk.cut)
+
+
+def is_object(document: Mapping[str, object]) -> bool:
+    """Whether a document is one named thing (a Kubernetes object) and no answer around a list."""
+    metadata = document.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, Mapping) else document.get("name")
+    return isinstance(name, str) and bool(name.strip())
 
 
 def read_record(
@@ -97,7 +112,8 @@ def read_record(
         for inner, records in _collections(record, "", DEPTH_MAX):
             for nested in records:
                 facts.extend(_nested(walk, nested, inner, subject, depth - 1))
-    return Item(tuple(facts), weight_of(_level(record)))
+    empty = Row(subject=subject, cells=(), at=at)
+    return Item(tuple(facts) or (empty,), weight_of(_level(record)))
 
 
 def read_json_line(source: Source, document: Mapping[str, object]) -> tuple[Fact, ...]:
@@ -196,6 +212,8 @@ def _leaf(walk: _Walk, name: str, value: object) -> Iterator[Cell]:
     else:
         text = clean(value if isinstance(value, str) else str(value))
         quantity = read_quantity(text)
+        if walk.marks_requests and emitter is None and request_spans(text):
+            emitter = Emitter.REQUEST
         for piece in pieces(text):
             yield Cell(name=name, quantity=quantity, text=piece, emitter=emitter)
 
@@ -220,7 +238,8 @@ def _says(
         if not isinstance(value, str) or not value.strip():
             continue
         name = str(key).lower()
-        if name not in SAYING_FIELDS and value.count("\n") < TEXT_LINES_MIN:
+        is_text = value.count("\n") >= TEXT_LINES_MIN
+        if (is_text and record is walk.top) or not (is_text or name in SAYING_FIELDS):
             continue
         inner = read_json_object(value)
         if inner is not None:

@@ -31,7 +31,7 @@ ATOM_WEIGHT: Final = 4
 """A number or an identifier tells more about where a sentence comes from than a word."""
 
 MARKUP: Final = re.compile(
-    r"^(?:\s{0,12}(?:#{1,6}\s+|[-*•+]\s+|\d{1,3}[.)]\s+|>\s?))+|\*\*|__|`{1,3}(?:\w{1,20}$)?",
+    r"^(?:\s{0,12}(?:#{1,6}\s+|[-*•+]\s+|\d{1,3}[.)]\s+|>\s?)){1,4}|\*\*|__|`{1,3}(?:\w{1,20}$)?",
     re.MULTILINE,
 )
 _HEADING: Final = re.compile(
@@ -39,7 +39,7 @@ _HEADING: Final = re.compile(
 )
 _ADVICE_HEADING: Final = re.compile(
     r"recommend|next step|action|remediat|mitigat|fix\b|resolution|suggest|建议|下一步|措施|处理",
-    re.I,
+    re.IGNORECASE,
 )
 _ADVICE: Final = re.compile(
     r"(?:please |you should |we should |i (?:would )?(?:recommend|suggest) )"
@@ -47,29 +47,26 @@ _ADVICE: Final = re.compile(
     r"|upgrade|scale|investigate|verify|review|consider|ask|remove|delete|replace|renew|rotate"
     r"|create|ensure|enable|disable|configure|adjust|monitor|run|use|change|reduce|correct|move)\s"
     r"|建议|请|应当|应该",
-    re.I,
+    re.IGNORECASE,
 )
 _CAUSE: Final = re.compile(
     r"\bbecause\b|\bcaus(?:e|es|ed|ing)\b|\bdue to\b|\bas a result\b|\btherefore\b|\bso that\b"
-    r"|\bleads? to\b|\bled to\b|\broot\b|\breason\b|\bwhich is why\b|原因|导致|因为|由于|因此|所以|引起",
-    re.I,
+    r"|\bleads? to\b|\bled to\b|\broot\b|\breason\b|\bwhich is why\b"
+    r"|原因|导致|因为|由于|因此|所以|引起",
+    re.IGNORECASE,
 )
 _SUMMARY: Final = re.compile(
-    r"(?:in (?:summary|short)|overall|to sum up|conclusion|summary|thus|so,)\b|总之|综上|总的来说|结论",
-    re.I,
+    r"(?:in (?:summary|short)|overall|to sum up|conclusion|summary|thus|so,)\b"
+    r"|总之|综上|总的来说|结论",
+    re.IGNORECASE,
 )
 _NEXT: Final = re.compile(r"(?<=[.!?])\s+(?=[a-z][a-z0-9]*[-_.][\w])")
 _CAMEL: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 _NOTHING: Final = re.compile(
-    r"\bno (?:\w+[ -]){0,4}(?:found|match|matched|logged|recorded|returned|seen|events?|logs?|errors?"
-    r"|entr|results?|rows?|pods?|lines?)|\bnothing\b|\bnone\b|\bnot find\b|\bdid not\b.{0,40}\breturn"
-    r"|\bempty\b|没有|未发现|未找到|无",
-    re.I,
-)
-_UNKNOWN: Final = re.compile(
-    r"\b(?:unclear|unknown|not known|could not be (?:determined|established)|cannot tell"
-    r"|not visible|was not (?:checked|looked at)|remains open)\b|尚不清楚|未知|无法确定",
-    re.I,
+    r"\bno (?:\w{1,40}[ -]){0,4}(?:found|match|matched|logged|recorded|returned|seen|events?|logs?"
+    r"|errors?|entr|results?|rows?|pods?|lines?|resources?)|\bnothing\b|\bnone\b|\bnot find\b"
+    r"|\bdid not\b.{0,40}\breturn|\bempty\b|没有|未发现|未找到|无",
+    re.IGNORECASE,
 )
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_][\w.\-/:@%+]{0,300}")
 _PART: Final = re.compile(r"[A-Za-z]{2,60}|\d{1,40}(?:\.\d{1,20})?")
@@ -111,9 +108,8 @@ def draft_of_answer(text: str, ledger: LedgerSnapshot) -> dict[str, object]:
     sentences = [
         _bound(sentence, advice, evidence) for sentence, advice in _sentences(text)[:PARTS_MAX]
     ]
-    unknown = [one for one in sentences if _UNKNOWN.search(one.text) and not one.calls]
-    advice = [one for one in sentences if one.is_advice and one not in unknown]
-    said = [one for one in sentences if one not in unknown and one not in advice]
+    advice = [one for one in sentences if one.is_advice]
+    said = [one for one in sentences if not one.is_advice]
     concluding = _concluding(said)
     analyses = _analyses(said, concluding)
     ids = [str(one["id"]) for one in analyses if one["kind"] == AnalysisKind.NORMAL]
@@ -132,7 +128,7 @@ def draft_of_answer(text: str, ledger: LedgerSnapshot) -> dict[str, object]:
         ],
         "limitations": {
             "scope": f"the {len(ledger.calls)} tool calls that came with the answer",
-            "missing_info": [one.text for one in unknown],
+            "missing_info": [],
         },
     }
 

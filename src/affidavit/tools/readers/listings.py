@@ -56,7 +56,8 @@ _COMMIT: Final = re.compile(
 )
 _COUNTED: Final = re.compile(r"\s{0,40}(?P<count>\d{1,12})\s{1,8}(?P<name>\S.{0,1000})")
 _MEASURED: Final = re.compile(
-    r"(?:(?P<group>[\w.-]{1,253})\s+)?(?P<name>[\w./@:-]{1,400})\s+(?P<quantity>[\d.,]{1,30} ?[A-Za-z%]{0,5})"
+    r"(?:(?P<group>[\w.-]{1,253})\s+)?(?P<name>[\w./@:-]{1,400})\s+"
+    r"(?P<quantity>[\d.,]{1,30} ?[A-Za-z%]{0,5})"
 )
 
 
@@ -81,7 +82,7 @@ def _lines(line: str, subject: str | None) -> Iterator[Line]:
         yield Line(text=piece, subject=subject)
 
 
-def _cluster_row(source: Source, line: str) -> tuple[Fact, ...] | None:
+def _cluster_row(_source: Source, line: str) -> tuple[Fact, ...] | None:
     """A row of `kubectl get -A -o wide` for pods, deployments or jobs."""
     texts = [text for text in _GAP.split(line.strip()) if text]
     ready = next((index for index, text in enumerate(texts[:4]) if _READY.fullmatch(text)), None)
@@ -91,11 +92,8 @@ def _cluster_row(source: Source, line: str) -> tuple[Fact, ...] | None:
     first = ready - 1 if is_job else ready
     if not 1 <= first <= 2:
         return None
-    if is_job:
-        names = _JOB
-    else:
-        counts = texts[ready + 1 : ready + 3]
-        names = _DEPLOYMENT if all(text.isdigit() for text in counts) else _POD
+    counted = all(text.isdigit() for text in texts[ready + 1 : ready + 3])
+    names: tuple[str, ...] = _JOB if is_job else _DEPLOYMENT if counted else _POD
     subject = texts[first - 1]
     cells = [Cell(name="NAMESPACE", text=texts[0])] if first == 2 else []
     cells.append(Cell(name="NAME", text=subject))

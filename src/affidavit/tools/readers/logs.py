@@ -58,7 +58,8 @@ _INDENTED: Final = re.compile(r"\s{2,}\S|\t\S")
 _EXCEPTION: Final = re.compile(
     r"(?P<cause>Caused by: )?(?:Exception in thread \"[^\"]{1,200}\" )?"
     r"(?P<type>(?:[A-Za-z_$][\w$]{0,80}\.){0,12}[A-Z]\w{0,80}"
-    r"(?:Error|Exception|Failure|Fault|Timeout|Refused|Interrupt|Warning))(?:: (?P<message>.{1,4000}))?"
+    r"(?:Error|Exception|Failure|Fault|Timeout|Refused|Interrupt|Warning))"
+    r"(?:: (?P<message>.{1,4000}))?"
 )
 _ACCESS: Final = re.compile(
     r"(?P<client>\S{1,100}) (?P<ident>\S{1,100}) (?P<user>\S{1,100}) "
@@ -67,9 +68,11 @@ _ACCESS: Final = re.compile(
     r"(?: \"(?P<referer>[^\"]{0,2000})\" \"(?P<agent>[^\"]{0,2000})\")?(?P<rest>.{0,4000})"
 )
 _NGINX: Final = re.compile(
-    r", (client|server|request|upstream|host|referrer|subrequest): (\"[^\"]{0,4000}\"|[^,\s]{1,400})"
+    r", (client|server|request|upstream|host|referrer|subrequest): "
+    r"(\"[^\"]{0,4000}\"|[^,\s]{1,400})"
 )
 _HOST: Final = re.compile(r"(?:\w{2,10}://)?[^/\s?#]{1,255}")
+_ADDRESS: Final = re.compile(r"\[?[\da-f.:]{2,45}\]?:\d{1,5}")
 _FROM_CALLER: Final = frozenset({"client", "request", "host", "referrer", "subrequest"})
 
 
@@ -105,6 +108,16 @@ def is_log(lines: Sequence[str]) -> bool:
         return False
     stacks = sum(_STACK.match(line) is not None for line in sample) if begun[0] else 0
     return (sum(begun) + stacks) * 2 >= len(sample)
+
+
+def zone_notes(source: Source, lines: Sequence[str]) -> Iterator[str]:
+    """What to say about times that name no zone (R26)."""
+    stamps = [stamp for line in lines[:SAMPLE_LINES] if (stamp := _stamp_of(line))]
+    bare = [stamp for stamp in stamps if not (stamp.has_zone and stamp.has_date)]
+    if any(stamp.instant(source.window) for stamp in bare):
+        yield "Times without a zone are read as UTC: they lie inside the window that was asked for."
+    if any(stamp.instant(source.window) is None for stamp in bare):
+        yield "Some times have no zone or date and cannot be placed."
 
 
 def read_entries(
@@ -304,7 +317,8 @@ def fields_of(line: str) -> Iterator[Cell]:
         if text[0] in "\"'":
             text = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
         text = text.rstrip(".:") if "://" not in text else text
-        emitter = Emitter.REQUEST if is_request_field(name) else None
+        asked = is_request_field(name) and not _ADDRESS.fullmatch(text)
+        emitter = Emitter.REQUEST if asked else None
         yield to_cell(name, text, emitter) if text else Cell(name=name)
 
 

@@ -35,7 +35,7 @@ def read_manifest(lines: Sequence[str]) -> object | None:
     try:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=_LOADER)):
             return None
-        documents = [one for one in yaml.load_all(text, Loader=_LOADER) if one]  # noqa: S506 -- base loader: texts only
+        documents = [one for one in yaml.load_all(text, Loader=_LOADER) if one]
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
     known = [one for one in documents if _is_structured(one)]

@@ -75,7 +75,7 @@ def read_quantity(text: str) -> Quantity | None:
 
 
 def read_duration(text: str) -> Quantity | None:
-    """Seconds of a compound duration such as `2d5h`, `3m12s`, `1h2m3.5s`; None for anything else."""
+    """Seconds of a compound duration such as `2d5h`, `3m12s`, `1h2m3.5s`, or None."""
     found = _DURATION.fullmatch(text)
     parts = found.groups() if found else ()
     if sum(part is not None for part in parts) < 2:

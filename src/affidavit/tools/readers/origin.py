@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.contract.states import Emitter, EvidenceClass
+from affidavit.tools.readers.words import clean
 
 _SPLIT: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
@@ -123,7 +124,7 @@ def subject_of(arguments: Mapping[str, object]) -> str | None:
         if isinstance(value, (list, tuple)) and len(value) == 1:
             value = value[0]
         if isinstance(value, str) and value.strip():
-            return value.strip()[:256]
+            return clean(value.strip())[:256] or None
     return None
 
 

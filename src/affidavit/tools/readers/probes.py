@@ -16,7 +16,8 @@ from affidavit.tools.readers.reading import Item, Source, Weight
 from affidavit.tools.readers.words import pieces
 
 _ASKED: Final = re.compile(
-    r"(?:> )?(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (?P<path>\S{1,2000})(?: HTTP/[\d.]{1,3})?\s*"
+    r"(?:> )?(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) (?P<path>\S{1,2000})"
+    r"(?: HTTP/[\d.]{1,3})?\s*"
 )
 _ANSWERED: Final = re.compile(
     r"(?:< )?HTTP/[\d.]{1,3} (?P<code>\d{3})(?: (?P<reason>[^\r\n]{0,200}))?\s*"
@@ -27,10 +28,13 @@ _SUBJECT: Final = re.compile(
 )
 _ISSUER: Final = re.compile(r"\s*(?:i|issuer ?)[:=]\s?(?P<name>.{1,600})")
 _DATE: Final = re.compile(
-    r"(?i)not ?(?P<which>before|after) ?[:=] ?(?P<time>[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d \d{4} GMT|\d{4}-\d\d-\d\d[T ][\d:.]{8,15}Z?)"
+    r"not ?(?P<which>before|after) ?[:=] ?(?P<time>[A-Z][a-z]{2} {1,2}\d{1,2} \d\d:\d\d:\d\d"
+    r" \d{4} GMT|\d{4}-\d\d-\d\d[T ][\d:.]{8,15}Z?)",
+    re.IGNORECASE,
 )
 _VERIFIED: Final = re.compile(
-    r"\s*(?:Verify return code: |verify error:num=|verify return:)(?P<code>\d{1,6})(?:[ :]\(?(?P<reason>[^)\n]{0,200})\)?)?"
+    r"\s*(?:Verify return code: |verify error:num=|verify return:)(?P<code>\d{1,6})"
+    r"(?:[ :]\(?(?P<reason>[^)\n]{0,200})\)?)?"
 )
 _COMMON_NAME: Final = re.compile(r"CN ?= ?([^,/\n]{1,253})")
 

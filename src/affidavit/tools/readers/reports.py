@@ -25,7 +25,9 @@ KEY_SHARE: Final = 0.5
 """A text of which less than this share of lines are keys is no report."""
 
 _KEY: Final = re.compile(
-    r"(?P<indent>[ \t]*(?:[-*•] )?)(?P<key>[A-Za-z@][\w./@+-]{0,60}(?: [\w./()%@+-]{1,30}){0,4}?)[ ]?:(?:[ \t]+(?P<value>\S.*))?[ \t]*"
+    r"(?P<indent>[ \t]*(?:[-*•] )?)"
+    r"(?P<key>[A-Za-z@][\w./@+-]{0,60}(?: [\w./()%@+-]{1,30}){0,4}?)[ ]?:"
+    r"(?:[ \t]+(?P<value>\S.*))?[ \t]*"
 )
 _PAIR: Final = re.compile(r"([A-Za-z][\w./-]{0,253})[=:] ?(\S.{0,1000})")
 _SECTIONS: Final = ("Containers", "Init Containers", "Ephemeral Containers", "Volumes")

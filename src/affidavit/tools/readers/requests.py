@@ -1,4 +1,4 @@
-"""Which parts of a text a caller could have written: the request that a server was asked (C13, N16).
+"""Which parts of a text a caller could have written: the request to a server (C13, N16).
 
 A path, a query string, a user agent, a referrer, a body: whoever sends a request chooses them. A
 line that holds such a part is request text as a whole; the words around it are read out a second
@@ -12,7 +12,7 @@ from typing import Final
 
 FIELDS: Final = frozenset(
     "useragent ua referer referrer httpreferer query querystring rawquery path requestpath url "
-    "requesturl uri requesturi httpurl httptarget httproute urlpath urlquery urlfull body "
+    "requesturl uri requesturi httpurl httptarget urlpath urlquery urlfull body "
     "requestbody payload form params requestparams headers requestheaders cookie cookies "
     "httpuseragent xforwardedfor remoteuser username useremail input userinput prompt comment "
     "searchterm requestline httprequest graphqlquery".split()
@@ -24,7 +24,8 @@ _SPAN: Final = re.compile(
     rf'"{_METHOD} [^"]{{0,4000}}"'
     rf"|\b{_METHOD} /\S{{0,4000}}(?: HTTP/\d(?:\.\d)?)?"
     r"|\bhttps?://[^\s?\"]{1,400}\?[^\s\"]{1,4000}"
-    r'|\b(?:request|referr?er|user[-_ ]?agent|host|query|body|payload|path|uri|url|upstream): ?"[^"]{0,4000}"'
+    r"|\b(?:request|referr?er|user[-_ ]?agent|host|query|body|payload|path|uri|url|upstream): ?"
+    r'"[^"]{0,4000}"'
     r'|\b(?:user[-_]?agent|referr?er|query|path|uri|url|body)=(?:"[^"]{0,4000}"|[^\s"]{1,4000})',
 )
 _SPOKEN: Final = re.compile(r"(?<![^\s(\[\"'])[^\W\d_]{2,}")

@@ -18,9 +18,9 @@ from affidavit.contract.evidence import Envelope, Fact, Scope
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from affidavit.tools.readers import answers, origin
 from affidavit.tools.readers.bounds import NOTES_MAX, RESULT_CHARS_MAX, TEXT_LINES_MIN, keep
-from affidavit.tools.readers.documents import read_document
+from affidavit.tools.readers.documents import ONE_RECORD, read_document
 from affidavit.tools.readers.origin import Origin
-from affidavit.tools.readers.reading import Reading, Source, typed
+from affidavit.tools.readers.reading import Item, Reading, Source, typed
 from affidavit.tools.readers.series import read_series
 from affidavit.tools.readers.streams import read_streams
 from affidavit.tools.readers.texts import read_text
@@ -30,6 +30,9 @@ from affidavit.tools.readers.wrappers import LAYERS_MAX, unwrap
 
 ERROR_CHARS_MAX: Final = 400
 """An error's text, for a person; it is never evidence (T3)."""
+
+CALLERS_SPEAK_IN: Final = ("logs", "traces", "tool")
+"""Kinds of source whose documents repeat requests; of an unknown tool one must expect it."""
 
 LIMIT_ARGUMENTS: Final = ("limit", "tail", "max_count", "top_k", "size", "max_results", "page_size")
 
@@ -63,7 +66,7 @@ class ReadError:
 
 
 def read_result(raw: RawResult) -> Envelope | ReadError:
-    """The typed projection of one result, or why there is none. Total: never raises for any JSON."""
+    """The typed projection of one result, or why there is none. Never raises for any JSON."""
     if raw.status == "error":
         refused = answers.failure_of(raw.result, quotes_logs=False) == "SUPPLIED_FORBIDDEN"
         return _error("SUPPLIED_FORBIDDEN" if refused else "SUPPLIED_ERROR", raw.result)
@@ -131,28 +134,40 @@ def _read(raw: RawResult, origin_: Origin, opened: _Opened) -> Reading:
     if isinstance(opened.content, str):
         return read_text(source, opened.content)
     document = opened.content
+    if origin_.kind == "logs" and _is_log_line(document, opened.text):
+        return read_text(source, opened.text)
     reading = (
         read_streams(source, document)
         or read_series(source, document)
         or read_trace(source, document)
-        or read_document(source, document, marks_requests=origin_.kind in ("logs", "traces"))
+        or read_document(source, document, marks_requests=origin_.kind in CALLERS_SPEAK_IN)
     )
     return _with_words(source, reading, document, opened.text)
 
 
+def _is_log_line(document: object, text: str) -> bool:
+    """Whether a text that is one JSON object is one line of a log, and no answer around lines."""
+    if not isinstance(document, Mapping) or "\n" in text.strip() or not text:
+        return False
+    return bool({"msg", "message", "log"} & document.keys())
+
+
 def _with_words(source: Source, reading: Reading, document: object, text: str) -> Reading:
     """The reading with what its words say: a log inside a field, and the lines of its own text."""
-    items = list(reading.items)
-    words: tuple[Fact, ...] = ()
+    items: list[Item] = []
+    words: list[Fact] = []
     for value in document.values() if isinstance(document, Mapping) else ():
         if isinstance(value, str) and value.count("\n") >= TEXT_LINES_MIN:
             inner = read_text(source, value)
-            if typed(inner):
-                items.extend(inner.items)
-                words = (*words, *inner.context)
+            facts = [fact for item in inner.items for fact in item.facts]
+            items.extend(inner.items if typed(inner) else ())
+            words.extend((*(() if typed(inner) else facts), *inner.context))
     if "\n" in text.strip():
-        words = (*words, *quotable(clean(text), source.subject))
-    return replace(reading, items=tuple(items), context=(*reading.context, *words))
+        words.extend(quotable(clean(text), source.subject))
+    if items and reading.shape == ONE_RECORD:
+        words.extend(fact for item in reading.items for fact in item.facts)
+        return replace(reading, items=tuple(items), context=tuple(words))
+    return replace(reading, items=(*reading.items, *items), context=(*reading.context, *words))
 
 
 def _error(code: str, text: object) -> ReadError:
@@ -176,7 +191,7 @@ def _document(text: str) -> object | None:
 
 def _envelope(raw: RawResult, source: Origin, reading: Reading, *, cut: bool) -> Envelope:
     kept = keep(reading)
-    count = len(reading.items) or (1 if kept.facts else 0)
+    count = max(1, len(reading.items)) if kept.facts else 0
     total = reading.total if raw.total is None or raw.total < 0 else raw.total
     notes = reading.notes
     if total is not None and total < count:

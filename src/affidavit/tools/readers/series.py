@@ -1,4 +1,6 @@
-"""Samples over time: Prometheus (HTTP API v1), CloudWatch, lists of times beside lists of values. Each sample is a Value with its time; each series' labels are one Row.
+"""Samples over time: Prometheus (HTTP API v1), CloudWatch, lists of times beside lists of values.
+
+Each sample is a Value with its time; each series' labels are one Row.
 
 A unit is taken from the source where it prints one, else from the metric's name by Prometheus'
 naming rules (`_seconds`, `_bytes`, `_ratio`), and only where the query keeps that unit.
@@ -11,15 +13,17 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Final, TypeGuard
 
-from affidavit.contract.evidence import Cell, Fact, Line, Quantity, Row, Value
+from affidavit.contract.evidence import Fact, Quantity, Row, Value
 from affidavit.tools.readers.fields import is_list, is_records, to_instant
-from affidavit.tools.readers.levels import find_level, weight_of
 from affidavit.tools.readers.numbers import to_cell, to_decimal, to_number
 from affidavit.tools.readers.reading import Item, Reading, Source
-from affidavit.tools.readers.words import clean, pieces
+from affidavit.tools.readers.words import clean
 
 QUERY_CHARS_MAX: Final = 2_000
 """Of a query this much names its samples; a longer one is named by its beginning."""
+
+LABELS_MAX: Final = 12
+"""Labels that are joined to tell series apart; more of them make no name."""
 
 LABEL_ORDER: Final = (
     "pod service service_name app job_name deployment statefulset container instance host node "
@@ -29,8 +33,9 @@ LABEL_ORDER: Final = (
 """Labels that name an entity, the narrowest first."""
 
 _UNITS: Final = (
-    ("_seconds", "s"), ("_secs", "s"), ("_milliseconds", "ms"), ("_ms", "ms"), ("_microseconds", "us"),
-    ("_bytes", "By"), ("_ratio", "1"), ("_percent", "%"), ("_pct", "%"), ("_celsius", "Cel"),
+    ("_seconds", "s"), ("_secs", "s"), ("_milliseconds", "ms"), ("_ms", "ms"),
+    ("_microseconds", "us"), ("_bytes", "By"), ("_ratio", "1"), ("_percent", "%"),
+    ("_pct", "%"), ("_celsius", "Cel"),
 )  # fmt: skip
 _SUFFIXES: Final = re.compile(r"_(?:total|sum|count|bucket|avg|max|min|p\d{2})$")
 _METRIC: Final = re.compile(r"(?<![\w:])[a-zA-Z_:][\w:]{2,200}(?=[{\[]|\s*$|\s*\))", re.ASCII)
@@ -75,9 +80,9 @@ def read_series(source: Source, document: object) -> Reading | None:
 
 def parallel_samples(source: Source, node: Mapping[str, object], name: str) -> tuple[Value, ...]:
     """The samples of an object with a list of times beside a list of values, else none."""
-    times = next((node[key] for key in _TIME_KEYS if is_list(node.get(key))), None)
-    values = next((node[key] for key in _VALUE_KEYS if is_list(node.get(key))), None)
-    if times is None or values is None or len(times) != len(values):
+    times = _first_list(node, _TIME_KEYS)
+    values = _first_list(node, _VALUE_KEYS)
+    if not times or len(times) != len(values):
         return ()
     attribute = _text(node, "metric_name", "Label", "label", "metric", "name", "Id", "id") or name
     statistic = _text(node, "stat", "statistic", "Stat")
@@ -94,6 +99,14 @@ def parallel_samples(source: Source, node: Mapping[str, object], name: str) -> t
         for when, raw in zip(times, values, strict=True)
         if (number := _number(raw)) is not None
     )
+
+
+def _first_list(node: Mapping[str, object], keys: Sequence[str]) -> Sequence[object]:
+    for key in keys:
+        value = node.get(key)
+        if is_list(value):
+            return value
+    return ()
 
 
 def unit_of(metric: str) -> str:
@@ -181,7 +194,7 @@ def _subjects(labels: list[dict[str, str]], source: Source, query: str) -> list[
     ordered = [key for key in LABEL_ORDER if key in keys] + [
         k for k in keys if k not in LABEL_ORDER
     ]
-    for size in range(1, len(ordered) + 1):
+    for size in range(1, min(len(ordered), LABELS_MAX) + 1):
         named = ["/".join(one[key] for key in ordered[:size] if key in one) for one in bare]
         if len(set(named)) == len(named) and all(named):
             return named
@@ -195,7 +208,10 @@ def _meaning(metric: str | None, query: str) -> tuple[str, str | None, str]:
     found = _STATISTIC.match(query)
     statistic = found[1] if found else None
     if found and found[1] in ("quantile", "histogram_quantile") and found[2]:
-        statistic = f"p{(to_decimal(found[2]) or Decimal(0)) * 100:g}"
+        share = (to_decimal(found[2]) or Decimal(0)) * 100
+        bucket = next((name for name in _METRIC.findall(query) if name.endswith("_bucket")), "")
+        unit = unit_of(bucket.removesuffix("_bucket"))
+        return metric or query, f"p{share.normalize():f}", unit
     selector = _SELECTOR.fullmatch(query)
     if selector:
         name = metric or selector[2]

@@ -145,7 +145,8 @@ def _aligned(source: Source, lines: Sequence[str], start: int) -> Block | None:
     rows: list[str] = []
     while end < len(lines) and lines[end].strip():
         line = lines[end]
-        if len(line) - len(line.lstrip()) < indent and indent or len(_spans(line)) < 2:
+        outdented = len(line) - len(line.lstrip()) < indent
+        if outdented or len(_spans(line)) < 2:
             break
         rows.append(line)
         end += 1
@@ -216,7 +217,8 @@ def _separated(source: Source, lines: Sequence[str], start: int) -> Block | None
     while end < len(lines) and len(_comma_cells(lines[end])) == len(names):
         rows.append(lines[end])
         end += 1
-    if not rows or any(" " in name for name in names) and len(rows) < 2:
+    prose = any(" " in name for name in names)
+    if len(rows) < (2 if prose else 1):
         return None
     columns = _Columns(tuple(name.strip() for name in names), _comma_cells)
     return Block(_items(source, columns, rows, (header,)), end - start)

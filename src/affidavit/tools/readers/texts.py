@@ -9,7 +9,7 @@ from typing import Final
 
 from affidavit.tools.readers.documents import read_document
 from affidavit.tools.readers.listings import read_listing
-from affidavit.tools.readers.logs import is_log, read_entries
+from affidavit.tools.readers.logs import is_log, read_entries, zone_notes
 from affidavit.tools.readers.manifests import read_manifest
 from affidavit.tools.readers.probes import (
     is_certificate,
@@ -39,6 +39,7 @@ class _Text:
     words: list[Item] = field(default_factory=list)
     shapes: list[str] = field(default_factory=list)
     totals: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def read_text(source: Source, text: str) -> Reading:
@@ -67,9 +68,10 @@ def read_text(source: Source, text: str) -> Reading:
     shape = "+".join(dict.fromkeys(read.shapes)) or "text"
     total = read.totals[0] if len(read.totals) == 1 and read.shapes == ["table"] else None
     if not read.items:
-        return Reading(shape, tuple(read.words), cut=cut)
+        return Reading(shape, tuple(read.words), notes=tuple(read.notes), cut=cut)
     words = tuple(fact for item in read.words for fact in item.facts)
-    return Reading(shape, tuple(read.items), words, total=total, cut=cut)
+    notes = tuple(dict.fromkeys(read.notes))
+    return Reading(shape, tuple(read.items), words, notes, total, cut)
 
 
 def _read_whole(source: Source, lines: Sequence[str]) -> Reading | None:
@@ -97,6 +99,7 @@ def _read_block(source: Source, block: Sequence[str], read: _Text) -> None:
     elif is_log(block):
         read.items.extend(read_entries(source, block))
         read.shapes.append("log")
+        read.notes.extend(zone_notes(source, block))
     elif listing := read_listing(source, block):
         read.items.extend(listing)
         read.shapes.append("list")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from affidavit.contract.evidence import Window
 from affidavit.contract.states import EvidenceStatus
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose.clauses import Clause
@@ -22,7 +21,10 @@ from affidavit.verify.statements.records import CallView
 from affidavit.verify.statements.words import names_in, stems_of
 
 _QUOTED: Final = re.compile(r"\"([^\"]{1,400})\"|'([^']{1,400})'")
-_SPLIT: Final = re.compile(r"\s*\|\s*|\s+OR\s+")
+_SPLIT: Final = re.compile(r"\s*\|\s*|\s+OR\s+|\s*,\s*")
+_SEARCHES: Final = frozenset("query q search filter pattern grep text keyword keywords match phrase contains selector labelselector label_selector field_selector fieldselector labels".split())
+"""Arguments that say what was searched for, and not where or when."""
+_FREE_QUERY: Final = frozenset({"*", "", ".*", "all", "level:*"})
 _SOURCES: Final = frozenset(
     stems_of("log logs line lines event events row rows record records result results trace traces "
              "match matches entry entries data series sample samples alert alerts message messages")
@@ -30,7 +32,7 @@ _SOURCES: Final = frozenset(
 
 
 def check_absence(
-    desk: Desk, clauses: tuple[Clause, ...], question: Window | None
+    desk: Desk, clauses: tuple[Clause, ...]
 ) -> tuple[SupportCode, ...]:
     """The codes against a sentence of a negative observation; none when it stays in scope."""
     if not any(is_negative(clause) or _counts_zero(clause) for clause in clauses):
@@ -40,7 +42,7 @@ def check_absence(
     )
     best: tuple[SupportCode, ...] | None = None
     for call in calls:
-        codes = tuple(dict.fromkeys(_against(desk, clauses, call, question)))
+        codes = tuple(dict.fromkeys(_against(desk, clauses, call)))
         if not codes:
             return ()
         best = codes if best is None or len(codes) < len(best) else best
@@ -51,13 +53,11 @@ def _counts_zero(clause: Clause) -> bool:
     return any(token.stated is not None and token.stated.number == 0 for token in clause.tokens)
 
 
-def _against(
-    desk: Desk, clauses: tuple[Clause, ...], call: CallView, question: Window | None
-) -> list[SupportCode]:
+def _against(desk: Desk, clauses: tuple[Clause, ...], call: CallView) -> list[SupportCode]:
     codes: list[SupportCode] = []
     tokens = [token for clause in clauses for token in clause.tokens]
     for token in tokens:
-        code = _token(desk, token, call, question)
+        code = _token(desk, token, call)
         if code is not None:
             codes.append(code)
     if not _names_filter(tokens, call):
@@ -65,7 +65,7 @@ def _against(
     return codes
 
 
-def _token(desk: Desk, token: Token, call: CallView, question: Window | None) -> SupportCode | None:
+def _token(desk: Desk, token: Token, call: CallView) -> SupportCode | None:
     match token.kind:
         case Kind.QUOTE:
             if asked(call, token.text) or " ".join(token.text.casefold().split()) in _low(call):
@@ -75,11 +75,14 @@ def _token(desk: Desk, token: Token, call: CallView, question: Window | None) ->
             known = desk.is_about(call, token) or token.text.casefold() in _low(call)
             return None if known else SupportCode.IDENTIFIER_UNKNOWN
         case Kind.MOMENT:
-            return None if _in_window(token, call, question) else SupportCode.WINDOW_REFUTED
+            return None if _in_window(token, call) else SupportCode.WINDOW_REFUTED
         case Kind.NUMBER:
             return _number(token, call)
         case Kind.WORD if token.role in {Role.CONTENT, Role.HEDGE, Role.UP, Role.DOWN}:
-            known = desk.is_about(call, token) or bool(token.stems & _SOURCES)
+            known = (
+                desk.is_about(call, token) or bool(token.stems & _SOURCES)
+                or token.text.casefold() in _low(call)
+            )  # fmt: skip
             return None if known else SupportCode.ABSENCE_TOO_WIDE
         case _:
             return None
@@ -96,33 +99,57 @@ def _number(token: Token, call: CallView) -> SupportCode | None:
     return None if held else SupportCode.NUMBER_UNKNOWN
 
 
-def _in_window(token: Token, call: CallView, question: Window | None) -> bool:
+def _in_window(token: Token, call: CallView) -> bool:
     moment = token.moment
     assert moment is not None
-    scope = call.call.envelope.scope.window or question
-    observed = call.call.envelope.observed_at
-    if moment.matches(observed):
+    scope = call.call.envelope.scope.window
+    if moment.matches(call.call.envelope.observed_at):
         return True
     if scope is None:
         return moment.text.casefold() in _low(call)
-    if moment.clock_s is None:
-        return moment.matches(scope.start) or moment.matches(scope.end)
     return moment.matches(scope.start) or moment.matches(scope.end)
 
 
 def _names_filter(tokens: list[Token], call: CallView) -> bool:
     """Whether the sentence names what was searched for: one alternative of each phrase, whole."""
-    phrases = [one or other for one, other in _QUOTED.findall(_filter_of(call))]
-    if not phrases:
-        return True
     said = " ".join(token.text for token in tokens).casefold()
-    stems = frozenset(word for token in tokens for word in token.stems | stems_of(token.text))
+    stems = frozenset(
+        word for token in tokens for word in token.stems | stems_of(token.text)
+    )
     names = frozenset(name for token in tokens for name in names_in(token.text))
-    return all(_mentions(phrase, said, stems, names) for phrase in phrases)
+    return all(_mentions(phrase, said, stems, names) for phrase in _phrases(call))
 
 
-def _filter_of(call: CallView) -> str:
-    return call.call.envelope.scope.query
+def _phrases(call: CallView) -> tuple[str, ...]:
+    """What was searched for: the quoted phrases of a search, else its words, else its pairs."""
+    found: list[str] = []
+    for name, value in call.arguments:
+        last = name.casefold().rsplit(".", 1)[-1]
+        if last in {"sql", "statement"}:
+            found.extend(one or other for one, other in _QUOTED.findall(value))
+        if last not in _SEARCHES or value.strip().casefold() in _FREE_QUERY:
+            continue
+        quoted = [
+            one or other for one, other in _QUOTED.findall(value)
+            if not _is_label(value, one or other)
+        ]  # fmt: skip
+        if quoted:
+            found.extend(quoted)
+        elif "{" not in value:
+            found.extend(_pairs(value))
+    return tuple(found)
+
+
+def _is_label(query: str, phrase: str) -> bool:
+    """Whether a quoted text is a label's value (`{app="x"}`), which says where and not what."""
+    return re.search(r"[\w.]\s*(?:=|!=|=~|!~)\s*[\"']" + re.escape(phrase), query) is not None
+
+
+def _pairs(query: str) -> tuple[str, ...]:
+    """The values of `field:value` and `field=value`, which all have to hold; else the whole text."""
+    parts = [part for part in re.split(r"\s+AND\s+|,|\s+and\s+", query) if part.strip()]
+    values = [re.split(r"[:=]+", part, maxsplit=1)[-1].strip() for part in parts]
+    return tuple(value for value in values if value not in _FREE_QUERY)
 
 
 def _mentions(phrase: str, said: str, stems: frozenset[str], names: frozenset[str]) -> bool:

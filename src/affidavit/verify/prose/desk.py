@@ -6,6 +6,7 @@ the calls': only those that were themselves proved. The question lends its names
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -15,7 +16,9 @@ from affidavit.contract.evidence import Envelope, Line, Scope
 from affidavit.contract.snapshots import VerifiedCall
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
-from affidavit.verify.statements.records import CallView, Field, RecordView
+from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.records import CallView, RecordView
+from affidavit.verify.statements.denial import denies
 from affidavit.verify.statements.words import names_in, parts_of, stem, stems_of
 
 TOLD: Final = "(report)"
@@ -34,6 +37,8 @@ class Desk:
     told_tokens: tuple[tuple[Token, ...], ...] = ()
     asked_names: frozenset[str] = frozenset()
     asked_stems: frozenset[str] = frozenset()
+    asked_text: str = ""
+    polar: bool = False
     zone: timedelta = timedelta()
     _places: dict[tuple[str, str, str], frozenset[int]] = field(default_factory=dict)
 
@@ -57,7 +62,10 @@ class Desk:
             return True
         if token.kind is Kind.NAME:
             pieces = names_in(low)
-            return len(pieces) > 1 and all(piece in call.about_names for piece in pieces)
+            if len(pieces) > 1 and all(piece in call.about_names for piece in pieces):
+                return True
+            words = stems_of(token.text) if token.text.replace("_", "").isalpha() else None
+            return bool(words) and bool(words & call.about_stems == words)
         if token.stems & call.about_stems:
             return True
         return token.proper and any(
@@ -66,7 +74,15 @@ class Desk:
 
     def is_asked(self, token: Token) -> bool:
         """Whether the question holds the token."""
-        return token.text.casefold() in self.asked_names or bool(token.stems & self.asked_stems)
+        low = token.text.casefold()
+        if low in self.asked_names or bool(token.stems & self.asked_stems):
+            return True
+        return not low.isascii() and low in self.asked_text
+
+
+    def restates(self, token: Token) -> bool:
+        """Whether a conclusion may say the word because the question told it: never of a yes or no."""
+        return self.is_asked(token) and not self.polar
 
 
 PREFIX_CHARS: Final = 4
@@ -92,9 +108,24 @@ def find_places(call: CallView, token: Token) -> frozenset[int]:
                 found = call.by_owner[low]
             if not found and not low.isascii():
                 found = _holding(call, low, fold=True)
-            return found
+            return found or _denied_places(call, low)
         case _:
             return frozenset()
+
+
+_UN: Final = re.compile(r"(?:un|in|im|non-?|dis|not-?)([a-z]{4,})")
+
+
+def _denied_places(call: CallView, low: str) -> frozenset[int]:
+    """`inactive`, `unhealthy`: the records that deny what it denies."""
+    negated = _UN.fullmatch(low)
+    if negated is None:
+        return frozenset()
+    base = stem(negated[1])
+    return frozenset(
+        place for place in call.by_stem.get(base, frozenset())
+        if denies(call.records[place], frozenset({base}))
+    )  # fmt: skip
 
 
 def _name_places(call: CallView, low: str, token: Token) -> frozenset[int]:
@@ -155,7 +186,10 @@ def _told_record(place: int, text: str, tokens: tuple[Token, ...]) -> RecordView
         for index, token in enumerate(tokens)
         if token.stated is not None
     )
-    return RecordView(TOLD, place, Line(text=text), "", None, Emitter.WORKLOAD, fields, text)
+    return RecordView(
+        call=TOLD, place=place, facts=(place,), fact=Line(text=text), subject="", at=None,
+        emitter=Emitter.WORKLOAD, fields=fields, text=text, own=text, shape="line",
+    )  # fmt: skip
 
 
 def _near(tokens: tuple[Token, ...], place: int) -> frozenset[str]:
@@ -166,12 +200,25 @@ def _near(tokens: tuple[Token, ...], place: int) -> frozenset[str]:
     )  # fmt: skip
 
 
-def ask(question: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The names and the stems of a question."""
+_POLAR: Final = re.compile(
+    r"^\W*(?:is|are|was|were|does|do|did|has|have|had|can|could|will|would|should)\b"
+    r"|(?<=[.!?] )(?:Is|Are|Was|Were|Does|Do|Did|Has|Have|Had|Can)\b|吗|是否|有没有|是不是",
+    re.IGNORECASE,
+)
+
+
+def ask(question: str, calls: tuple[CallView, ...]) -> Desk:
+    """A desk for a question: its names, its stems, and whether it asks for a yes or a no."""
     stems: frozenset[str] = frozenset()
     for token in tokenize(question):
         stems = stems | token.stems
-    return names_in(question), stems | stems_of(question)
+    return Desk(
+        calls=calls,
+        asked_names=names_in(question),
+        asked_stems=stems | stems_of(question),
+        asked_text=question.casefold(),
+        polar=_POLAR.search(question) is not None,
+    )
 
 
 Index = Mapping[str, frozenset[int]]

@@ -20,7 +20,8 @@ from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import FUNCTION
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.counting import group_sizes
-from affidavit.verify.statements.records import Field, RecordView
+from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
 from affidavit.verify.statements.words import stems_of
@@ -147,21 +148,28 @@ def bound_by_field(
         for record in records:
             if not _timed(record, moment, window):
                 continue
-            if _fits(figure, record, near, strict=strict):
+            if _fits(figure, record, near, binding.call.about_stems, strict=strict):
                 found.append(record)
         if found:
             break
     return tuple(found)
 
 
-def _fits(figure: Figure, record: RecordView, near: frozenset[str], *, strict: bool) -> bool:
+def _fits(
+    figure: Figure,
+    record: RecordView,
+    near: frozenset[str],
+    about: frozenset[str],
+    *,
+    strict: bool,
+) -> bool:
     """Whether a field of the record is the number, and is the field that the words mean."""
     stated = figure.stated
     numeric = [field for field in record.fields if field.number is not None]
     scores = [(_overlap(field, near), field) for field in numeric]
     most = max((score for score, _ in scores), default=0)
     for score, field in scores:
-        if field.number is None or not _is(stated, field, record):
+        if field.number is None or not _is(stated, field, record, about):
             continue
         if score == most and score > 0:
             return True
@@ -176,7 +184,7 @@ def _overlap(field: Field, near: frozenset[str]) -> int:
     return sum(1 for word in near if kin(word) & field.names)
 
 
-def _is(stated: Stated, field: Field, record: RecordView) -> bool:
+def _is(stated: Stated, field: Field, record: RecordView, about: frozenset[str]) -> bool:
     assert field.number is not None
     if agrees(stated, field.number, field.unit):
         return True
@@ -227,22 +235,29 @@ def _is_window(clause: Clause, moment: Token) -> bool:
 def _timed(
     record: RecordView, moment: Token | None, window: tuple[datetime, datetime] | None
 ) -> bool:
-    if moment is not None and moment.moment is not None and record.moments:
-        return any(moment.moment.matches(fact) for fact in record.moments)
+    if moment is not None and moment.moment is not None and record.is_dated:
+        return record.stands_at(moment.moment)
     if window is not None and record.at is not None:
         return window[0] <= record.at <= window[1]
     return True
 
 
 def bound_by_comparison(
-    figure: Figure, binding: Binding, window: tuple[datetime, datetime] | None
+    figure: Figure,
+    binding: Binding,
+    window: tuple[datetime, datetime] | None,
+    before: Binding | None,
 ) -> bool:
-    """Whether every reading that the clause speaks of stands in the stated relation."""
+    """Whether every reading that the clause speaks of stands in the stated relation.
+
+    "the others" are the records that the clause before did not speak of.
+    """
     near = near_words(figure)
+    apart = _spoken_of(figure.clause, binding, before)
     readings = [
         field
         for record in binding.wider()
-        if _timed(record, None, window) and record.call != TOLD
+        if _timed(record, None, window) and record.call != TOLD and record.place not in apart
         for field in _meant(record, near)
     ]
     return len(readings) > 0 and all(_stands(figure, field) for field in readings)
@@ -278,7 +293,20 @@ def _stands(figure: Figure, field: Field) -> bool:
             return number >= stated.number
 
 
-def bound_by_count(desk: Desk, figure: Figure, binding: Binding) -> bool | None:
+def _spoken_of(clause: Clause, binding: Binding, before: Binding | None) -> frozenset[int]:
+    """The records of the clause before, where this one speaks of "the others"."""
+    words = {token.text.casefold() for token in clause.tokens}
+    if before is None or before.call.id != binding.call.id or not words & _OTHERS:
+        return frozenset()
+    return frozenset().union(*before.best)
+
+
+_OTHERS: Final = frozenset("other others rest remaining remainder 其他 其余 另外 其它".split())
+
+
+def bound_by_count(
+    desk: Desk, figure: Figure, binding: Binding, before: Binding | None
+) -> bool | None:
     """Whether so many records hold the clause's words; None where counting says nothing."""
     stated = figure.stated
     if stated.unit and unit_of(stated.unit) is not None:
@@ -287,10 +315,24 @@ def bound_by_count(desk: Desk, figure: Figure, binding: Binding) -> bool | None:
         return None
     if binding.call.id == TOLD:
         return None
-    sizes = counted(desk, binding, figure.clause)
+    sizes = counted(desk, binding, figure.clause) | _whole(figure, binding, before)
     if stated.number in sizes:
         return True
     return False if sizes else None
+
+
+def _whole(figure: Figure, binding: Binding, before: Binding | None) -> frozenset[Decimal]:
+    """"of the three runners": how many there are in all; "the other three": all but those before."""
+    tokens = figure.clause.tokens[max(0, figure.place - 2) : figure.place]
+    words = {token.text.casefold() for token in tokens}
+    envelope = binding.call.call.envelope
+    if envelope.truncated:
+        return frozenset()
+    spoken = _spoken_of(figure.clause, binding, before) if words & _OTHERS else frozenset()
+    if not spoken and not (words & {"of", "共", "这", "all"}):
+        return frozenset()
+    left = tuple(item for item in binding.call.records if item.place not in spoken)
+    return frozenset(Decimal(size) for size in group_sizes(left))
 
 
 def counted(desk: Desk, binding: Binding, clause: Clause) -> frozenset[Decimal]:
@@ -305,7 +347,7 @@ def counted(desk: Desk, binding: Binding, clause: Clause) -> frozenset[Decimal]:
     if len(moments) == 1 and not _is_window(clause, clause.of(Kind.MOMENT)[0]):
         at = frozenset(
             place for place in places
-            if any(moments[0].matches(fact) for fact in call.records[place].moments)
+            if call.records[place].stands_at(moments[0])
         )  # fmt: skip
         places = at or places
     records = tuple(call.records[place] for place in sorted(places))

@@ -58,7 +58,8 @@ FUNCTION: Final = _set(
     "here such same other others another each own s so-called e.g i.e etc vs versus re now still "
     "already just even again further furthermore moreover however meanwhile instead otherwise "
     "namely respectively i.e. only not no all any some more less most least very quite rather "
-    "once twice after before since because about above below then thus because like"
+    "once twice after before since because about above below then thus because like every although "
+    "though back away ahead aside anymore longer whenever wherever yes ok okay"
 )
 """Words that only tie others together. Those with a role below are looked at there first."""
 
@@ -258,6 +259,25 @@ ALIKE: Final = tuple(
         "transaction transactions xact",
         "session sessions pid",
         "acquire acquires acquired acquiring acquisition obtain obtained",
+        "succeed succeeds succeeded success successful successfully",
+        "free available avail available remaining",
+        "space filesystem disk storage volume",
+        "deliver delivers delivered delivery send sent sends",
+        "stop stops stopped exit exits exited terminate terminated",
+        "inactive idle",
+        "refuse refused refuses refusal reject rejected rejects deny denied forbidden enospc",
+        "full exhausted exhaust exhausts nospace",
+        "unsynchronised unsynchronized",
+        "synchronise synchronised synchronize synchronized sync synced",
+        "bytes byte",
+        "flap flaps flapped flapping",
+        "session sessions neighbor neighbour peer peers",
+        "lease leases leased",
+        "key keys kid",
+        "login logins",
+        "queue queued queues",
+        "build builds job jobs",
+        "runner runners worker workers",
     )
 )
 """Words that say the same of any system; either stands for the other when words are compared."""

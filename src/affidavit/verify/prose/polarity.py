@@ -7,94 +7,13 @@ denying clause needs a record that denies, or fails.
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-from typing import Final
-
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.tokens import Kind
-from affidavit.verify.statements.records import Field, RecordView
+from affidavit.verify.statements.denial import FAILING, FAILING_ZH, denies, fails
 from affidavit.verify.statements.words import parts_of, stem
-
-_NEGATORS: Final = frozenset(
-    "not no never without cannot unable isn wasn doesn didn couldn can't couldn't non none neither "
-    "nor insufficient missing lacks lacking".split()
-)
-_FAILING: Final = frozenset(
-    stem(word) for word in
-    "fail failed error errors refuse refused deny denied reject rejected unable cannot timeout "
-    "exceeded expired missing forbidden invalid unknown unavailable unhealthy lost down false none "
-    "null disabled stopped killed terminated evicted aborted unreachable mismatch insufficient no "
-    "not never without suspended pending waiting empty nil zero".split()
-)  # fmt: skip
-_FAILING_ZH: Final = ("失败", "错误", "拒绝", "异常", "超时", "未", "无", "不", "没")
-_COMPOUND_NEGATORS: Final = frozenset("not out no non un fail failed err error without".split())
-_WORD: Final = re.compile(r"[A-Za-z']+|\d+|[^\sA-Za-z\d]")
-_REACH: Final = 3
-_FALSE: Final = frozenset({"false", "no", "none", "null", "0", "never", "disabled", "off"})
-
-
-@lru_cache(maxsize=8_192)
-def denied_in(text: str) -> frozenset[str]:
-    """The stems that stand close behind a negator in a text, or inside a negated name."""
-    denied: set[str] = set()
-    reach = 0
-    for word in _WORD.findall(text):
-        low = word.casefold()
-        if low in _NEGATORS:
-            reach = _REACH
-        elif not low[0].isalnum():
-            reach = 0 if low in {".", ";", ",", ":"} else reach
-        else:
-            if reach:
-                denied.add(stem(low))
-            reach = max(0, reach - 1)
-    for name in re.findall(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", text):
-        parts = parts_of(name)
-        for place, part in enumerate(parts):
-            if part in _COMPOUND_NEGATORS:
-                denied.update(stem(other) for other in parts[place + 1 :])
-    return frozenset(denied)
-
-
-def _is_false(field: Field) -> bool:
-    if field.loose:
-        return False
-    return field.text.strip().casefold() in _FALSE or field.number == 0
-
-
-def denies(record: RecordView, stems: frozenset[str]) -> bool:
-    """Whether a record holds these stems only in a denial."""
-    here = stems & record.stems
-    if not here:
-        return False
-    false_names = frozenset(
-        name for field in record.fields if _is_false(field) for name in field.names
-    )
-    true_names = frozenset(
-        name for field in record.fields if not _is_false(field) and not field.loose
-        for name in field.names
-    )  # fmt: skip
-    denied = denied_in(record.text) | (false_names - true_names)
-    if not here <= denied:
-        return False
-    return not any(_affirmed(record, word) for word in here)
-
-
-def _affirmed(record: RecordView, word: str) -> bool:
-    """Whether the word also stands in the record without a denial: counted, not parsed."""
-    plain = sum(1 for part in parts_of(record.text) if stem(part) == word)
-    return plain > 1 + sum(1 for part in _NEGATORS if part in record.text.casefold().split())
-
-
-def fails(record: RecordView) -> bool:
-    """Whether a record denies or reports a failure at all."""
-    if record.stems & _FAILING or any(sign in record.text for sign in _FAILING_ZH):
-        return True
-    return any(_is_false(field) for field in record.fields)
 
 
 def is_negative(clause: Clause) -> bool:
@@ -110,9 +29,9 @@ def sounds_bad(clause: Clause) -> bool:
     return is_negative(clause) or any(
         token.kind in {Kind.WORD, Kind.NAME, Kind.QUOTE}
         and (
-            bool(token.stems & _FAILING)
-            or any(stem(part) in _FAILING for part in parts_of(token.text))
-            or any(sign in token.text for sign in _FAILING_ZH)
+            bool(token.stems & FAILING)
+            or any(stem(part) in FAILING for part in parts_of(token.text))
+            or any(sign in token.text for sign in FAILING_ZH)
         )
         or (token.stated is not None and token.stated.number == 0)
         for token in clause.tokens

@@ -14,7 +14,6 @@ from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import EVERY, ONLY, Role
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.counting import shape_of
 from affidavit.verify.statements.words import stem
 
 _STOPS: Final = frozenset(
@@ -75,10 +74,10 @@ def holds_for_all(desk: Desk, clause: Clause, binding: Binding, place: int) -> b
     if not said:
         return True
     holding = frozenset.intersection(*said) if said else domain
-    shapes = {shape_of(call.records[found]) for found in holding & domain}
+    shapes = {call.records[found].shape for found in holding & domain}
     if not shapes:
-        shapes = {shape_of(call.records[found]) for found in domain}
-    ranged_over = {found for found in domain if shape_of(call.records[found]) in shapes}
+        shapes = {call.records[found].shape for found in domain}
+    ranged_over = {found for found in domain if call.records[found].shape in shapes}
     return bool(ranged_over) and all(ranged_over <= found for found in said)
 
 

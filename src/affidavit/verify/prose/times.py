@@ -108,9 +108,7 @@ def resolve(
     return found
 
 
-def bound_moment(
-    desk: Desk, clause: Clause, token: Token, binding: Binding, question: Window | None
-) -> bool:
+def bound_moment(desk: Desk, clause: Clause, token: Token, binding: Binding) -> bool:
     """Whether the clause's records, the call's window or a told sentence stand at the moment."""
     moment = token.moment
     if moment is None:
@@ -118,40 +116,37 @@ def bound_moment(
     if binding.call.id == TOLD:
         return _told(desk, binding, moment)
     scope = binding.call.call.envelope.scope.window
-    for window in (scope, question):
-        if window and (moment.matches(window.start) or moment.matches(window.end)):
+    if scope and _bounds_window(clause, token):
+        if moment.matches(scope.start) or moment.matches(scope.end):
             return True
+    if moment.matches(binding.call.call.envelope.observed_at):
+        return True
     records = binding.records()
-    if not any(moment.matches(fact) for record in records for fact in record.moments):
+    if not any(record.stands_at(moment) for record in records):
         records = binding.wider()
-    matching = [
-        record for record in records if any(moment.matches(fact) for fact in record.moments)
-    ]
-    if not matching:
+    if not any(record.stands_at(moment) for record in records):
         return False
     return _extreme_holds(clause, token, records)
 
 
+def _bounds_window(clause: Clause, token: Token) -> bool:
+    """Whether a moment is written as an end of a window: "from 12:10", "and 12:20", 至 12:20."""
+    place = clause.tokens.index(token)
+    before = clause.tokens[place - 1].text.casefold() if place else ""
+    after = clause.tokens[place + 1].text.casefold() if place + 1 < len(clause.tokens) else ""
+    return before in _EDGES or after in {"至", "到", "to", "–", "-", "之间", "期间", "until"}
+
+
+_EDGES: Final = frozenset("from between and to until till since through 从 至 到 和 在 次日 自 –".split())
+
+
 def _told(desk: Desk, binding: Binding, moment: Moment) -> bool:
     return any(
-        same(moment, token.moment)
+        moment.is_like(token.moment)
         for record in binding.records()
         for token in desk.told_tokens[record.place]
         if token.moment is not None
     )
-
-
-def same(one: Moment, other: Moment) -> bool:
-    """Whether two written moments can be the same, at the coarser precision of the two."""
-    if one.month is not None and other.month is not None:
-        if (one.month, one.day) != (other.month, other.day):
-            return False
-        if one.year is not None and other.year is not None and one.year != other.year:
-            return False
-    if one.clock_s is None or other.clock_s is None:
-        return one.clock_s is None and other.month is not None and one.month is not None
-    coarse = max(one.precision_s, other.precision_s)
-    return one.clock_s // coarse == other.clock_s // coarse
 
 
 def _extreme_holds(clause: Clause, token: Token, records: tuple[object, ...]) -> bool:

@@ -65,7 +65,7 @@ _CHUNK: Final = re.compile(
 _EDGE: Final = "()[]{}<>'\".,;:!?*"
 _PLAIN: Final = re.compile(
     r"(?P<sign>[~≈<>≥≤]?=?)(?P<num>[+-]?(?:\d{1,3}(?:,\d{3})+|\d{1,20})(?:\.\d{1,12})?)"
-    r"(?P<unit>%|‰|x|×|[A-Za-zµ]{1,6}(?:/s|/min|/h)?)?"
+    r"(?P<unit>%|‰|x|×|/s|/sec|/min|/h|[A-Za-zµ]{1,6}(?:/s|/min|/h)?)?"
 )
 _WORDLIKE: Final = re.compile(r"[A-Za-z]+(?:['’][A-Za-z]{1,3})?")
 _HYPHENED: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+){1,3}")

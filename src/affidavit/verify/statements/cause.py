@@ -78,10 +78,10 @@ def _printed(statement: CauseStatement, calls: tuple[CallView, ...]) -> Outcome 
             if not may_explain(call, record):
                 continue
             if record.emitter is Emitter.PLATFORM:
-                return Proved(((call.id, (record.place,)),))
+                return Proved(((call.id, record.facts),))
             second = _second(statement, call, calls)
             if second is not None:
-                return Proved(((call.id, (record.place,)), second))
+                return Proved(((call.id, record.facts), second))
             lone = True
     return Unproved(SupportCode.CAUSE_ONE_RECORD) if lone else None
 
@@ -113,7 +113,7 @@ def _second(
             if not isinstance(records, SupportCode) and len(records) < len(other.records) + 1:
                 kept = [item for item in records if item.emitter is not Emitter.REQUEST]
                 if kept:
-                    return other.id, (kept[0].place,)
+                    return other.id, kept[0].facts
     return None
 
 
@@ -144,7 +144,7 @@ def _abnormality(
             fact = record.fact
             named = not attribute or bool(stems_of(attribute) & record.stems)
             if named and (isinstance(fact, Onset) or (isinstance(fact, Change) and fact.anomalous)):
-                return call.id, (record.place,)
+                return call.id, record.facts
     return None
 
 
@@ -171,7 +171,7 @@ def _search(
         for record in call.records:
             if isinstance(record.fact, Edge):
                 edges.setdefault(record.fact.source.casefold(), []).append(
-                    (record.fact.target.casefold(), call.id, record.place)
+                    (record.fact.target.casefold(), call.id, record.facts[0])
                 )
     reached: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {source: ()}
     front = [source]

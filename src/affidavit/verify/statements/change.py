@@ -14,7 +14,8 @@ from affidavit.contract.evidence import Change, Quantity
 from affidavit.contract.statement import ChangeStatement, Direction, TrendStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
-from affidavit.verify.statements.records import CallView, Field, RecordView
+from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import candidates, select, statistic_clash
 from affidavit.verify.statements.units import Stated, agrees
 from affidavit.verify.statements.value import in_time, number_holds
@@ -40,7 +41,7 @@ def prove_change(statement: ChangeStatement, call: CallView) -> Outcome:
         return Unproved(SupportCode.DIRECTION_REFUTED)
     pair = _pair(statement, readings)
     if pair is not None:
-        return Proved(((call.id, tuple(record.place for record, _ in pair)),))
+        return Proved(((call.id, tuple(record.facts[0] for record, _ in pair)),))
     return recorded or Unproved(SupportCode.NUMBER_REFUTED)
 
 
@@ -60,7 +61,7 @@ def _recorded(
 ) -> Outcome | None:
     """A change that the tool itself computed: its two readings, units and direction."""
     found = candidates(call, records, statement.attribute)
-    changes = {item.record.place: item for item in found if isinstance(item.record.fact, Change)}
+    changes = {item.record.facts[0]: item for item in found if isinstance(item.record.fact, Change)}
     for place, item in changes.items():
         fact = item.record.fact
         assert isinstance(fact, Change)
@@ -138,7 +139,7 @@ def prove_trend(statement: TrendStatement, call: CallView) -> Outcome:
     for record in timed:
         if isinstance(record.fact, Change) and candidates(call, (record,), statement.attribute):
             if record.fact.direction == statement.direction:
-                return Proved(((call.id, (record.place,)),))
+                return Proved(((call.id, record.facts),))
             return Unproved(SupportCode.DIRECTION_REFUTED)
     return Unproved(readings)
 
@@ -149,7 +150,7 @@ def _moved(call: CallView, readings: tuple[Reading, ...], direction: Direction |
         return Unproved(SupportCode.STATEMENT_UNPROVED)
     if direction_of(numbers) != direction:
         return Unproved(SupportCode.DIRECTION_REFUTED)
-    return Proved(((call.id, (readings[0][0].place, readings[-1][0].place)),))
+    return Proved(((call.id, (readings[0][0].facts[0], readings[-1][0].facts[0])),))
 
 
 def direction_of(numbers: list[Decimal]) -> Direction | None:

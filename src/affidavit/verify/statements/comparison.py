@@ -64,5 +64,5 @@ def _readings(
 def _shown(readings: tuple[Reading, ...]) -> tuple[tuple[str, tuple[int, ...]], ...]:
     by_call: dict[str, list[int]] = {}
     for call, item in readings:
-        by_call.setdefault(call.id, []).append(item.record.place)
+        by_call.setdefault(call.id, []).append(item.record.facts[0])
     return tuple((name, tuple(places[:FACTS_SHOWN_MAX])) for name, places in by_call.items())

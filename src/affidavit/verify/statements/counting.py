@@ -15,7 +15,8 @@ from affidavit.contract.evidence import Edge, Line
 from affidavit.contract.statement import CountStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
-from affidavit.verify.statements.records import CallView, RecordView, read_number
+from affidavit.verify.statements.fields import read_number
+from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import select
 from affidavit.verify.statements.value import in_time
 from affidavit.verify.statements.words import names_in, stem, stems_of
@@ -52,29 +53,24 @@ def _counts(statement: CountStatement, call: CallView, records: tuple[RecordView
         elif statement.operator != "=" or statement.value not in sizes:
             return Unproved(SupportCode.STATEMENT_UNPROVED)
     if any(_stands(Decimal(size), statement) for size in sizes):
-        places = tuple(record.place for record in matching)
+        places = tuple(record.facts[0] for record in matching)
         return Proved(((call.id, places[:FACTS_SHOWN_MAX]),))
     return Unproved(SupportCode.COUNT_REFUTED)
 
 
 def group_sizes(records: tuple[RecordView, ...]) -> tuple[int, ...]:
-    """How many records there are of each shape; rows, lines and readings are not added up."""
+    """How many records there are of each shape; rows, lines and readings are not added up.
+
+    A line or an edge that stands for several counts as often as it was seen, or once.
+    """
     sizes: Counter[str] = Counter()
     for record in records:
         fact = record.fact
         weight = fact.count if isinstance(fact, (Line, Edge)) and fact.count else 1
-        sizes[shape_of(record)] += weight
+        sizes[record.shape] += weight
         if weight > 1:
-            sizes[f"{shape_of(record)} once"] += 1
+            sizes[f"{record.shape} once"] += 1
     return tuple(sizes.values())
-
-
-def shape_of(record: RecordView) -> str:
-    """What kind of thing a record is: its fact's kind, and for a row which list it stands in."""
-    if record.fact.kind != "row":
-        return record.fact.kind
-    listed = next((field.text for field in record.fields if field.name == "list"), "")
-    return f"row {listed}"
 
 
 def _knows(records: tuple[RecordView, ...], key: str) -> bool:

@@ -53,10 +53,10 @@ def find_edge(source: str, target: str, calls: tuple[CallView, ...]) -> Hop | No
         for record in call.records:
             fact = record.fact
             if isinstance(fact, Edge) and _is(source, fact.source) and _is(target, fact.target):
-                return call.id, record.place
+                return call.id, record.facts[0]
         for parent, child in spans(call):
             if _mentions(source, parent) and _mentions(target, child):
-                return call.id, child.place
+                return call.id, child.facts[0]
     return None
 
 

@@ -8,7 +8,7 @@ to the stated precision: 02:11:07 is 02:11:07.218, and 12:10 is 12:10:00.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -102,6 +102,18 @@ class Moment:
         clock = local.hour * 3600 + local.minute * 60 + local.second + local.microsecond / 1e6
         return -1e-6 <= clock - self.clock_s < self.precision_s - 1e-6
 
+    def is_like(self, other: Moment) -> bool:
+        """Whether two written moments can be the same, at the coarser precision of the two."""
+        if self.month is not None and other.month is not None:
+            if (self.month, self.day) != (other.month, other.day):
+                return False
+            if None not in (self.year, other.year) and self.year != other.year:
+                return False
+        if self.clock_s is None or other.clock_s is None:
+            return self.clock_s is other.clock_s and None not in (self.month, other.month)
+        coarse = max(self.precision_s, other.precision_s)
+        return self.clock_s // coarse == other.clock_s // coarse
+
 
 def find_moments(text: str) -> tuple[Moment, ...]:
     """Every moment in a text, in order, none overlapping. Linear in the text."""
@@ -118,14 +130,6 @@ def find_moments(text: str) -> tuple[Moment, ...]:
     for shape in _SHAPES:
         masked = shape.sub(take, masked)
     return tuple(sorted(found, key=lambda moment: moment.start))
-
-
-def read_moments(text: str) -> Iterator[datetime]:
-    """The full moments of a text, in UTC; one without a zone is read as UTC."""
-    for moment in find_moments(text):
-        instant = moment.instant()
-        if instant is not None:
-            yield instant
 
 
 def _moment(match: re.Match[str]) -> Moment | None:

@@ -32,16 +32,16 @@ def prove_quote(statement: QuoteStatement, call: CallView) -> Outcome:
         if not kept:
             return Unproved(SupportCode.SUBJECT_REFUTED)
         holding = kept
-    places_shown = tuple(record.place for record in holding)
+    places_shown = tuple(record.facts[0] for record in holding)
     return Proved(((call.id, places_shown[:FACTS_SHOWN_MAX]),))
 
 
 def _across_lines(wanted: str, call: CallView) -> Outcome:
     """A quotation may run over the end of a line."""
-    lines = [record for record in call.records if record.fact.kind == "line"]
+    lines = [record for record in call.records if record.shape == "line"]
     whole = squeeze(" ".join(verbatim(record) for record in lines))
     if wanted and wanted in whole:
-        return Proved(((call.id, tuple(record.place for record in lines)[:FACTS_SHOWN_MAX]),))
+        return Proved(((call.id, tuple(record.facts[0] for record in lines)[:FACTS_SHOWN_MAX]),))
     return Unproved(SupportCode.QUOTE_NOT_FOUND)
 
 
@@ -72,7 +72,7 @@ def prove_membership(statement: MembershipStatement, call: CallView) -> Outcome:
             or wanted in record.names
         )  # fmt: skip
     if held:
-        return Proved(((call.id, tuple(item.place for item in held)[:FACTS_SHOWN_MAX]),))
+        return Proved(((call.id, tuple(item.facts[0] for item in held)[:FACTS_SHOWN_MAX]),))
     if any(wanted in record.names for record in call.records):
         return Unproved(SupportCode.SUBJECT_REFUTED)
     return Unproved(SupportCode.STATEMENT_UNPROVED)

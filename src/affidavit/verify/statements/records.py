@@ -1,18 +1,17 @@
 """The facts of verified calls as records that words can be compared with.
 
-One record is one fact of one envelope: its subject, its named fields with their numbers and units,
-when it was, whose words it is, and every name and word that stands in it. Text lines give their
-`key=value` pairs and their bare numbers as fields too. Nothing is inferred here.
+One record is one item: a log entry, a table row, a reading, an edge. Readers give a line and the
+fields that stand in it as two facts; here they are one record again, so that what was said together
+is found together. Nothing is inferred here.
 """
 
 from __future__ import annotations
 
-import re
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Final
 
@@ -20,50 +19,30 @@ from affidavit.contract.evidence import Cell, Change, Edge, Fact, Line, Onset, Q
 from affidavit.contract.record import format_instant
 from affidavit.contract.snapshots import VerifiedCall
 from affidavit.contract.states import Emitter
-from affidavit.verify.statements.moments import read_moments
-from affidavit.verify.statements.units import named_unit, read_duration, unit_of
-from affidavit.verify.statements.words import names_in, parts_of, stems_of
-
-_PAIR: Final = re.compile(
-    r"(?P<key>[A-Za-z_][\w.\-]{0,60}) ?[=:] ?\"?(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?)"
-    r" ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?)?(?![\w.\-:])"
-)
-_BARE: Final = re.compile(
-    r"(?<![\w.\-:/#])(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?)"
-    r"(?: ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?))?(?![\w\-]|[.:]\d)"
-)
-_NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?")
-_WITH_UNIT: Final = re.compile(
-    r"(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?) ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?)"
-)
-NEAR_CHARS: Final = 48
-"""How far around a bare number its words may stand: about six words on either side."""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One named value of a record; `loose` marks a number that stands in running text."""
-
-    name: str
-    names: frozenset[str]
-    text: str
-    number: Decimal | None = None
-    unit: str = ""
-    loose: bool = False
+from affidavit.verify.statements.fields import Field, fields_of
+from affidavit.verify.statements.moments import Moment, find_moments
+from affidavit.verify.statements.words import names_in, stems_of
 
 
 @dataclass(frozen=True)
 class RecordView:
-    """One fact of a call, ready to be compared with."""
+    """One item of a call, ready to be compared with.
+
+    `place` is its place among the call's records, `facts` its places among the envelope's facts;
+    `fact` is the first of them. `own` is its text without what a caller could have written.
+    """
 
     call: str
     place: int
+    facts: tuple[int, ...]
     fact: Fact
     subject: str
     at: datetime | None
     emitter: Emitter
     fields: tuple[Field, ...]
     text: str
+    own: str
+    shape: str
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -76,6 +55,16 @@ class RecordView:
         return stems_of(self.text) | stems_of(self.subject)
 
     @cached_property
+    def own_names(self) -> frozenset[str]:
+        """The names in what no caller could have written."""
+        return names_in(self.own) | names_in(self.subject)
+
+    @cached_property
+    def own_stems(self) -> frozenset[str]:
+        """The stems in what no caller could have written."""
+        return stems_of(self.own) | stems_of(self.subject)
+
+    @cached_property
     def squeezed(self) -> str:
         """The record's text with its runs of space made one."""
         return " ".join(self.text.split())
@@ -84,7 +73,24 @@ class RecordView:
     def moments(self) -> tuple[datetime, ...]:
         """Every moment that the record holds, its own first."""
         own = (self.at,) if self.at else ()
-        return tuple(dict.fromkeys((*own, *read_moments(self.text))))
+        written = (moment.instant() for moment in self.written)
+        return tuple(dict.fromkeys((*own, *(at for at in written if at is not None))))
+
+    @cached_property
+    def written(self) -> tuple[Moment, ...]:
+        """Every moment that is written in the record, whole or in part."""
+        return find_moments(self.text)
+
+    def stands_at(self, moment: Moment) -> bool:
+        """Whether the record holds this moment, as an instant or as it is written."""
+        return any(moment.matches(at) for at in self.moments) or any(
+            moment.is_like(other) for other in self.written if other.instant() is None
+        )
+
+    @property
+    def is_dated(self) -> bool:
+        """Whether the record holds any moment at all."""
+        return bool(self.moments or self.written)
 
 
 @dataclass(frozen=True)
@@ -100,34 +106,43 @@ class CallView:
         return self.call.tool_call_id
 
     @cached_property
+    def arguments(self) -> tuple[tuple[str, str], ...]:
+        """What was asked, as name and value; a query that is no JSON object has the name query."""
+        query = self.call.envelope.scope.query
+        try:
+            asked = json.loads(query) if query.startswith("{") else None
+        except ValueError:
+            asked = None
+        if not isinstance(asked, dict):
+            return (("query", query),) if query else ()
+        return tuple(_flat(asked, ""))
+
+    @cached_property
     def about(self) -> str:
         """What was asked, of what: tool, source and scope, and the projection's notes."""
         envelope = self.call.envelope
+        asked = " ".join(f"{name} {value}" for name, value in self.arguments)
         return " ".join(
-            (
-                self.call.tool, envelope.source_type, envelope.source,
-                envelope.scope.service or "", envelope.scope.query, *envelope.notes,
-            )
+            (self.call.tool, envelope.source_type, envelope.source, envelope.scope.service or "",
+             asked)
         )  # fmt: skip
 
     @cached_property
     def by_name(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold a name."""
-        return _invert((record.names for record in self.records))
+        return _invert(record.names for record in self.records)
 
     @cached_property
     def by_stem(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold a word stem."""
-        return _invert((record.stems for record in self.records))
+        return _invert(record.stems for record in self.records)
 
     @cached_property
     def by_owner(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold something below a name: `web-6c9f` below `web`."""
         return _invert(
-            (
-                {name[:end] for name in record.names for end in _joints(name)}
-                for record in self.records
-            )
+            {name[:end] for name in record.names for end in _joints(name)}
+            for record in self.records
         )
 
     @cached_property
@@ -139,6 +154,22 @@ class CallView:
     def about_stems(self) -> frozenset[str]:
         """The word stems in what was asked."""
         return stems_of(self.about)
+
+    @cached_property
+    def edges(self) -> tuple[RecordView, ...]:
+        """The records that are edges."""
+        return tuple(record for record in self.records if isinstance(record.fact, Edge))
+
+
+def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _flat(inner, name)
+    elif value is not None:
+        yield name, str(value)
 
 
 @dataclass(frozen=True)
@@ -176,30 +207,95 @@ def read_evidence(calls: tuple[VerifiedCall, ...]) -> Evidence:
 
 
 def view_call(call: VerifiedCall) -> CallView:
-    """One call's records."""
+    """One call's records, facts of one item together."""
     envelope = call.envelope
+    groups: list[list[int]] = []
+    for place, fact in enumerate(envelope.facts):
+        if groups and _joins([envelope.facts[index] for index in groups[-1]], fact):
+            groups[-1].append(place)
+        else:
+            groups.append([place])
     return CallView(
         call,
         tuple(
-            _view(call.tool_call_id, place, fact, envelope.emitter)
-            for place, fact in enumerate(envelope.facts)
+            view_item(call.tool_call_id, place, tuple(group), envelope.facts, envelope.emitter)
+            for place, group in enumerate(groups)
         ),
     )
 
 
-def _view(call: str, place: int, fact: Fact, emitter: Emitter) -> RecordView:
-    own = fact.emitter if isinstance(fact, Line) and fact.emitter else emitter
-    fields = tuple(_fields(fact))
+def _joins(group: list[Fact], fact: Fact) -> bool:
+    """Whether a line or a row is the same item as the facts before it."""
+    first = group[0]
+    if not isinstance(fact, (Line, Row)) or not isinstance(first, (Line, Row)):
+        return False
+    if fact.subject != first.subject and not _names_own_line(first, fact):
+        return False
+    if fact.at != first.at and first.at is not None:
+        return False
+    if isinstance(fact, Row):
+        listed = any(cell.name == "list" for cell in fact.cells)
+        return not listed and not any(isinstance(item, Row) for item in group)
+    texts = [item.text for item in group if isinstance(item, Line)]
+    if texts:
+        return all(fact.text in text for text in texts)
+    return any(
+        cell.text is not None and (fact.text in cell.text or cell.text in fact.text)
+        for item in group if isinstance(item, Row) for cell in item.cells
+        if cell.text is not None and len(cell.text) > MESSAGE_CHARS_MIN
+    )  # fmt: skip
+
+
+MESSAGE_CHARS_MIN: Final = 7
+"""A cell shorter than this is no message that a line would repeat."""
+
+
+def _names_own_line(first: Fact, fact: Fact) -> bool:
+    """Whether a row's subject stands in the line before it, which had none."""
+    return (
+        isinstance(first, Line) and first.subject is None and isinstance(fact, Row)
+        and fact.subject is not None and fact.subject in first.text
+    )  # fmt: skip
+
+
+def view_item(
+    call: str, place: int, group: tuple[int, ...], facts: tuple[Fact, ...], emitter: Emitter
+) -> RecordView:
+    """Some facts of one item as one record."""
+    parts = [facts[index] for index in group]
+    first = parts[0]
+    texts = dict.fromkeys(_text(fact, own=False) for fact in parts)
     return RecordView(
         call=call,
         place=place,
-        fact=fact,
-        subject=_subject(fact),
-        at=_at(fact),
-        emitter=own,
-        fields=fields,
-        text=_text(fact),
+        facts=group,
+        fact=first,
+        subject=next((found for fact in parts if (found := _subject(fact))), ""),
+        at=next((found for fact in parts if (found := _at(fact))), None),
+        emitter=_emitter(parts, emitter),
+        fields=tuple(dict.fromkeys(item for fact in reversed(parts) for item in fields_of(fact))),
+        text=" \n ".join(texts),
+        own=" ".join(_text(fact, own=True) for fact in parts),
+        shape=_shape(parts),
     )
+
+
+def _emitter(parts: list[Fact], emitter: Emitter) -> Emitter:
+    """Whose words the item's own part is; a request's only when it has no other."""
+    own = [fact.emitter if isinstance(fact, Line) and fact.emitter else emitter for fact in parts]
+    return next((item for item in own if item is not Emitter.REQUEST), Emitter.REQUEST)
+
+
+def _shape(parts: list[Fact]) -> str:
+    """What kind of item it is: a line, or a row of which list and with which first cell."""
+    if any(isinstance(fact, Line) and isinstance(parts[0], Line) for fact in parts):
+        return "line"
+    first = parts[0]
+    if not isinstance(first, Row):
+        return first.kind
+    listed = next((cell.text or "" for cell in first.cells if cell.name == "list"), "")
+    heading = first.cells[0].name if first.cells and not listed else ""
+    return f"row {listed}{heading}"
 
 
 def _subject(fact: Fact) -> str:
@@ -220,84 +316,7 @@ def _at(fact: Fact) -> datetime | None:
             return None
 
 
-def _fields(fact: Fact) -> Iterator[Field]:
-    match fact:
-        case Value():
-            name = f"{fact.attribute} {fact.statistic or ''}".strip()
-            yield _field(name, fact.quantity, fact.text)
-        case Change():
-            name = f"{fact.attribute} {fact.statistic or ''}".strip()
-            yield _field(f"{name} before", fact.before, None)
-            yield _field(f"{name} after", fact.after, None)
-        case Onset():
-            yield Field(fact.attribute, stems_of(fact.attribute), format_instant(fact.earliest))
-        case Line():
-            if fact.count is not None:
-                yield Field("count", frozenset({"count"}), str(fact.count), Decimal(fact.count))
-            yield from read_fields(fact.text)
-        case Row():
-            for cell in fact.cells:
-                yield from _cell(cell)
-        case Edge():
-            yield Field("source", frozenset({"source"}), fact.source)
-            yield Field("target", frozenset({"target"}), fact.target)
-            if fact.count is not None:
-                yield Field("count", frozenset({"count"}), str(fact.count), Decimal(fact.count))
-
-
-def _cell(cell: Cell) -> Iterator[Field]:
-    whole = _field(cell.name, cell.quantity, cell.text)
-    yield whole
-    if whole.number is None and cell.text:
-        yield from read_fields(cell.text, cell.name)
-
-
-def _field(name: str, quantity: Quantity | None, text: str | None) -> Field:
-    names = stems_of(name)
-    if quantity is not None:
-        unit = quantity.unit or named_unit(parts_of(name))
-        shown = text or f"{quantity.number} {unit}".strip()
-        return Field(name, names, shown, quantity.number, unit)
-    number, unit = read_number(text or "")
-    return Field(name, names, text or "", number, unit or named_unit(parts_of(name)))
-
-
-def read_number(text: str) -> tuple[Decimal | None, str]:
-    """The number and unit that a whole text is, or None: `17`, `7.9GiB`, `00:06:41`, `2m48s`."""
-    bare = text.strip()
-    if _NUMBER.fullmatch(bare):
-        try:
-            return Decimal(bare), ""
-        except InvalidOperation:
-            return None, ""
-    united = _WITH_UNIT.fullmatch(bare)
-    if united and unit_of(united["unit"]):
-        return Decimal(united["num"]), united["unit"]
-    seconds = read_duration(bare)
-    return (seconds, "s") if seconds is not None else (None, "")
-
-
-def read_fields(text: str, name: str = "") -> Iterator[Field]:
-    """The numbers of running text: `key=value` pairs by their key, bare ones by the whole text."""
-    taken: set[int] = set()
-    outer = stems_of(name)
-    for pair in _PAIR.finditer(text):
-        taken.add(pair.start("num"))
-        unit = pair["unit"] or ""
-        key = pair["key"]
-        unit = unit if unit_of(unit) else named_unit(parts_of(key))
-        yield Field(key, stems_of(key) | outer, pair["num"], Decimal(pair["num"]), unit)
-    for bare in _BARE.finditer(text):
-        if bare.start("num") not in taken:
-            unit = bare["unit"] or ""
-            near = text[max(0, bare.start() - NEAR_CHARS) : bare.end() + NEAR_CHARS]
-            yield Field(
-                name, outer | stems_of(near), bare["num"], Decimal(bare["num"]),
-                unit if unit_of(unit) else "", loose=True,
-            )  # fmt: skip
-
-
-def _text(fact: Fact) -> str:
+def _text(fact: Fact, *, own: bool) -> str:
     match fact:
         case Value():
             shown = fact.text if fact.quantity is None else _shown(fact.quantity)
@@ -311,11 +330,14 @@ def _text(fact: Fact) -> str:
         case Onset():
             return f"{fact.subject} {fact.attribute} {format_instant(fact.earliest)}"
         case Line():
-            return f"{fact.subject or ''} {fact.level or ''} {fact.text}"
+            if own and fact.emitter is Emitter.REQUEST:
+                return ""
+            return f"{fact.level or ''} {fact.text}".strip()
         case Row():
-            return " ".join(
-                (fact.subject or "", *(f"{c.name} {_cell_text(c)}" for c in fact.cells))
-            )
+            return " ; ".join(
+                f"{cell.name} {_cell_text(cell)}" for cell in fact.cells
+                if not (own and cell.emitter is Emitter.REQUEST)
+            )  # fmt: skip
         case Edge():
             return f"{fact.source} {fact.relation} {fact.target}"
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.statements.records import CallView, Field, RecordView
+from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.words import names_in, parts_of, stem, stems_of
 
 _SMALL: Final = frozenset(

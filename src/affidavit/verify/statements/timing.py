@@ -35,7 +35,7 @@ def prove_onset(statement: OnsetStatement, call: CallView) -> Outcome:
     holding = tuple(record for record in onsets if _within(statement.at, record))
     if not holding:
         return Unproved(SupportCode.TIME_REFUTED)
-    return Proved(((call.id, tuple(record.place for record in holding)),))
+    return Proved(((call.id, tuple(record.facts[0] for record in holding)),))
 
 
 def _named(record: RecordView, attribute: str | None) -> bool:
@@ -73,10 +73,10 @@ def begin(
         named = tuple(record for record in records if _named(record, attribute))
         for record in named:
             if isinstance(record.fact, Onset):
-                return (record.fact.earliest, record.fact.latest), call.id, record.place
+                return (record.fact.earliest, record.fact.latest), call.id, record.facts[0]
         slack = timedelta(seconds=float(call.call.envelope.uncertainty_s or 0))
         dated.extend(
-            ((record.at - slack, record.at + slack), call.id, record.place)
+            ((record.at - slack, record.at + slack), call.id, record.facts[0])
             for record in named
             if record.at is not None and record.fact.kind in {"line", "row"}
         )

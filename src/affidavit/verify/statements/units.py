@@ -62,7 +62,7 @@ _RATIO: Final = {
     "1": "ratio fraction 1",
 }
 _RATE: Final = {
-    "1": "1/s /s per-second rps qps tps req/s Count/Second ops/s {requests}/s",
+    "1": "1/s /s per-second rps qps tps req/s Count/Second ops/s {requests}/s /sec per-sec",
     "0.0166666666666666666666666667": "1/min /min per-minute rpm",
     "0.000277777777777777777777777778": "1/h /h per-hour",
 }

@@ -16,7 +16,8 @@ from affidavit.contract.statement import Operator, ValueStatement
 from affidavit.contract.evidence import Window
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
-from affidavit.verify.statements.records import CallView, Field, RecordView, read_number
+from affidavit.verify.statements.fields import Field, read_number
+from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import Candidate, candidates, select, statistic_clash
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
 from affidavit.verify.statements.words import names_in
@@ -137,7 +138,7 @@ def number_holds(stated: Stated, operator: Operator, field: Field) -> bool:
 
 def shown(call: CallView, found: tuple[Candidate, ...]) -> Proved:
     """The facts that the candidates stand in."""
-    places = tuple(dict.fromkeys(item.record.place for item in found))
+    places = tuple(dict.fromkeys(item.record.facts[0] for item in found))
     return Proved(((call.id, places[:FACTS_SHOWN_MAX]),))
 
 
@@ -155,7 +156,8 @@ def _counted(
         return None
     both = {record.place for record in attributed} & {record.place for record in records}
     if both and value == len(both):
-        return Proved(((call.id, tuple(sorted(both))[:FACTS_SHOWN_MAX]),))
+        shown_facts = tuple(call.records[place].facts[0] for place in sorted(both))
+        return Proved(((call.id, shown_facts[:FACTS_SHOWN_MAX]),))
     return None
 
 

@@ -1,0 +1,192 @@
+"""The commands that drive a run: demo, diagnose, resume."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, NoReturn
+
+import anyio
+
+import affidavit
+from affidavit.affidavit.narration import Narrator
+from affidavit.cli.answer import show_release, show_undecided
+from affidavit.cli.opening import head_of, runs_at, sealed_file, settings_in_force
+from affidavit.cli.outlet import check_out, write_out
+from affidavit.cli.screen import LeftAtOnce, tell
+from affidavit.cli.signals import heeding_signals
+from affidavit.contract.agent import AgentRequest
+from affidavit.contract.errors import InputRefused, RecordFailed
+from affidavit.contract.journal import Entry
+from affidavit.contract.report import ReleaseRecord
+from affidavit.core.fold import fold
+from affidavit.core.run import LEASE_TTL_S
+from affidavit.diagnose import Paused, World, drive, start, stored_release
+from affidavit.ports.store import Store
+from affidavit.wiring import incident_world, request_of
+
+DEMO_INCIDENT: Final = "slow-storefront"
+DEMO_FILE: Final = Path("demo.affidavit")
+
+BUSY_WAIT_S: Final = LEASE_TTL_S + 5.0
+"""So long a dead driver's lease may still stand; a live one's stands for ever."""
+
+BUSY_LOOK_S: Final = 0.5
+"""How often a resume looks whether the lease is free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one `diagnose` is to do; empty texts mean the settings' or the incident's own."""
+
+    source: Path
+    question: str = ""
+    limits: str = ""
+    store: str = ""
+    out: Path | None = None
+    as_json: bool = False
+
+
+@dataclass(slots=True)
+class Watcher:
+    """Tells of each new line on standard error, while the run works."""
+
+    narrator: Narrator = field(default_factory=Narrator)
+
+    def __call__(self, entry: Entry, contents: Mapping[str, bytes]) -> None:
+        """One more line."""
+        for line in self.narrator.tell(entry, contents):
+            tell(line)
+
+
+def demo(out: Path, *, as_json: bool) -> NoReturn:
+    """Diagnose the incident that ships with the project."""
+    diagnose(Order(demo_incident(), out=out, as_json=as_json))
+
+
+def demo_incident() -> Path:
+    """The recorded incident: beside the package where it is installed, else in the repository.
+
+    Raises InputRefused (DEMO_MISSING) where neither is there.
+    """
+    package = Path(affidavit.__file__).parent
+    for examples in (package / "examples", package.parents[1] / "examples"):
+        if (examples / DEMO_INCIDENT).is_dir():
+            return examples / DEMO_INCIDENT
+    raise InputRefused(
+        f"the recorded incident {DEMO_INCIDENT} is not installed",
+        code="DEMO_MISSING",
+        hint="clone the repository and run `make demo`, or diagnose a folder of your own",
+    )
+
+
+def diagnose(order: Order) -> NoReturn:
+    """Diagnose one incident, and exit with what its user got."""
+    check_out(order.out)
+    profile = order.limits or settings_in_force().limits
+    _leave(partial(_diagnose, replace(order, limits=profile)))
+
+
+async def _diagnose(order: Order) -> int:
+    async with (
+        runs_at(order.store, may_make=True) as store,
+        incident_world(order.source, store, listen=Watcher()) as (world, incident),
+    ):
+        request = request_of(incident, order.source, question=order.question, profile=order.limits)
+        await start(world, request)
+        tell(f"run {request.run_id}: {request.question}")
+        return await _conduct(world, store, request.run_id, order)
+
+
+def resume(run_id: str, store: str, out: Path | None, *, as_json: bool) -> NoReturn:
+    """Go on with a run where its journal stands; one that has ended shows its answer (K8)."""
+    check_out(out)
+    order = Order(Path(), store=store, out=out, as_json=as_json)
+    _leave(partial(_resume, run_id, order))
+
+
+async def _resume(run_id: str, order: Order) -> int:
+    async with runs_at(order.store) as store:
+        await head_of(store, run_id)
+        if await stored_release(store, run_id) is None:
+            source = Path(await _source_of(store, run_id))
+            async with incident_world(source, store, listen=Watcher()) as (world, _):
+                return await _conduct(world, store, run_id, order)
+        return await _show_stored(store, run_id, order)
+
+
+async def _source_of(store: Store, run_id: str) -> str:
+    """Where the incident of an earlier run lies. Raises InputRefused when that is not known."""
+    first = (await store.read(run_id))[0]
+    content = await store.artifact(run_id, str(first.data["request_digest"]))
+    source = None if content is None else AgentRequest.model_validate_json(content).source
+    if source is None:
+        raise InputRefused(
+            f"run {run_id} cannot be resumed: where its incident lies is not known",
+            code="RUN_EXPIRED",
+            hint="diagnose the incident anew",
+        )
+    return source
+
+
+async def _conduct(world: World, store: Store, run_id: str, order: Order) -> int:
+    """Drive the run to its answer or a pause; the exit code says which."""
+    try:
+        driven = await heeding_signals(store, run_id, partial(_drive, run_id, world))
+    except RecordFailed as failed:
+        raise _undecided(failed, run_id) from failed
+    except LeftAtOnce as left:
+        left.hint = f"go on with it: affidavit runs resume {run_id}"
+        raise
+    if isinstance(driven, Paused):
+        tell(f"paused; go on with: affidavit runs resume {run_id}")
+        view = fold(await store.read(run_id))
+        return show_undecided(await head_of(store, run_id), view, as_json=order.as_json)
+    return await _show_stored(store, run_id, order)
+
+
+async def _drive(run_id: str, world: World) -> ReleaseRecord | Paused:
+    """As `drive`, but wait out the lease of a driver that may be dead."""
+    until_s = time.monotonic() + BUSY_WAIT_S
+    told = False
+    while True:
+        try:
+            return await drive(run_id, world)
+        except InputRefused as refused:
+            if refused.code != "RUN_BUSY" or time.monotonic() > until_s:
+                raise
+        if not told:
+            tell(f"another process holds {run_id}; waiting up to {BUSY_WAIT_S:.0f} s for it")
+            told = True
+        await anyio.sleep(BUSY_LOOK_S)
+
+
+def _undecided(failed: RecordFailed, run_id: str) -> RecordFailed:
+    """L5: nothing was decided and nothing published; the run can be driven again."""
+    hint = f"{failed.hint}; then: " if failed.hint else ""
+    return RecordFailed(
+        f"nothing was decided, because the run could not be recorded: {failed.message}",
+        code=failed.code,
+        hint=f"{hint}affidavit runs resume {run_id}",
+    )
+
+
+async def _show_stored(store: Store, run_id: str, order: Order) -> int:
+    """Write the sealed file where it was asked for, then show the answer that is on record."""
+    release = await stored_release(store, run_id)
+    content = await sealed_file(store, run_id)
+    if release is None or content is None:
+        raise RecordFailed(
+            f"the answer of run {run_id} cannot be read back",
+            hint=f"try `affidavit runs show {run_id}`",
+        )
+    if order.out is not None:
+        write_out(order.out, content, run_id)
+    return show_release(release, order.out, as_json=order.as_json)
+
+
+def _leave(work: Callable[[], Awaitable[int]]) -> NoReturn:
+    raise SystemExit(anyio.run(work))

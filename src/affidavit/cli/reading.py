@@ -1,0 +1,162 @@
+"""The commands that only look: show, verify, timeline."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Final, NoReturn
+
+import anyio
+
+from affidavit.affidavit.document import Document
+from affidavit.affidavit.recheck import Check, Recheck, Verdict, recheck
+from affidavit.affidavit.timeline import TimelineLine, write_timeline
+from affidavit.cli.answer import show_release
+from affidavit.cli.opening import file_of_run, head_of, names_file, read_file, runs_at
+from affidavit.cli.outlet import check_out, write_out
+from affidavit.cli.screen import (
+    EXIT_ALTERED,
+    EXIT_REFUSED,
+    EXIT_UNSIGNED,
+    one_line,
+    say,
+    say_json,
+    tell,
+)
+from affidavit.contract.errors import InputRefused
+from affidavit.contract.states import Provenance
+
+_EXIT: Final = {
+    Verdict.INTACT_SIGNER_UNKNOWN: EXIT_UNSIGNED,
+    Verdict.ALTERED: EXIT_ALTERED,
+    Verdict.UNREADABLE: EXIT_REFUSED,
+}
+
+_HEADLINES: Final = {
+    Verdict.INTACT_SIGNER_UNKNOWN: "INTACT, signer unknown: the file is not signed, and nothing in"
+    " it contradicts anything else in it",
+    Verdict.ALTERED: "ALTERED: do not rely on anything in this file",
+    Verdict.UNREADABLE: "UNREADABLE: this is no affidavit file",
+}
+
+_MARKS: Final = {True: "✓", False: "✗", None: "–"}
+
+
+def _content(source: str, store: str) -> bytes:
+    if names_file(source):
+        return read_file(Path(source))
+    return anyio.run(file_of_run, store, source)
+
+
+def verify(source: str, store: str, *, require_recorded: bool, as_json: bool) -> NoReturn:
+    """Re-check a file, or the stored file of a run, and exit with what it came to."""
+    checked = recheck(_content(source, store))
+    if require_recorded and checked.document is not None:
+        checked = _with(checked, _recorded(checked.document))
+    if as_json:
+        say_json(_verdict_json(checked))
+    else:
+        say(_verdict_text(checked))
+    raise SystemExit(_EXIT[checked.verdict])
+
+
+def _recorded(document: Document) -> Check:
+    """C12: a supplied result is refused where recorded ones are required."""
+    recorded = document.release.provenance is Provenance.RECORDED
+    asks = "every call was recorded by us, as --require-recorded demands"
+    says = "" if recorded else "the calls came with somebody's answer"
+    return Check("recorded", asks, recorded, "" if recorded else "/release/provenance", says)
+
+
+def _with(checked: Recheck, check: Check) -> Recheck:
+    return Recheck((*checked.checks, check), checked.document, checked.hint)
+
+
+def _verdict_json(checked: Recheck) -> dict[str, object]:
+    release = checked.document.release if checked.document else None
+    return {
+        "verdict": str(checked.verdict),
+        "run_id": release and release.run_id,
+        "run_state": release and str(release.run_state),
+        "outcome": release and str(release.outcome),
+        "decision": release and str(release.decision),
+        "provenance": release and str(release.provenance),
+        "checks": [asdict(check) for check in checked.checks],
+    }
+
+
+def _verdict_text(checked: Recheck) -> str:
+    lines = []
+    for check in checked.checks:
+        lines.append(f"{_MARKS[check.passed]} {check.name}: {check.asks}")
+        if check.passed is False:
+            at = f" at {check.pointer}" if check.pointer else ""
+            lines.append(one_line(f"  {check.says}{at}"))
+    if checked.document is not None:
+        release = checked.document.release
+        lines.append(
+            f"{release.run_id} · {release.outcome} · decision {release.decision}"
+            f" · evidence {release.provenance}"
+        )
+    lines.append(_HEADLINES[checked.verdict])
+    if checked.hint:
+        lines.append(checked.hint)
+    return "\n".join(lines)
+
+
+def show(source: str, store: str, out: Path | None, *, as_json: bool) -> NoReturn:
+    """The card of a file or a run, re-checked before it is shown; `--out` writes the run's file.
+
+    What was altered is not shown at all: its text would be believed.
+    """
+    check_out(out)
+    content = _content(source, store)
+    checked = recheck(content)
+    document = checked.document
+    if document is None or checked.verdict is not Verdict.INTACT_SIGNER_UNKNOWN:
+        _leave_altered(checked, source, as_json=as_json)
+    if out is not None:
+        write_out(out, content, document.release.run_id)
+    show_release(document.release, out, as_json=as_json)
+    raise SystemExit(0)
+
+
+def _leave_altered(checked: Recheck, source: str, *, as_json: bool) -> NoReturn:
+    failure = checked.failure
+    why = f"{failure.name}: {failure.says}" if failure else "a check could not be made"
+    unreadable = checked.verdict is Verdict.UNREADABLE
+    code = "AFFIDAVIT_UNREADABLE" if unreadable else "AFFIDAVIT_ALTERED"
+    message = f"{source} is {'no affidavit file' if unreadable else 'altered'} ({why})"
+    hint = checked.hint or f"see every check: affidavit verify {source}"
+    if as_json:
+        say_json({"error": {"code": code, "message": message, "hint": hint}})
+    tell(f"affidavit: {message} ({hint})")
+    raise SystemExit(_EXIT[checked.verdict])
+
+
+def timeline(run_id: str, store: str, *, as_json: bool) -> NoReturn:
+    """Each gate that a run passed, and why; also of a run that is not finished."""
+    lines = anyio.run(partial(_timeline, run_id, store))
+    if as_json:
+        say_json({"run_id": run_id, "lines": [asdict(line) for line in lines]})
+    else:
+        for line in lines:
+            say(
+                one_line(f"{line.seq:>4}  {_elapsed(line)}  {line.mark}")
+                + f"\n{'':>18}{one_line(line.says)}"
+            )
+    raise SystemExit(0)
+
+
+def _elapsed(line: TimelineLine) -> str:
+    return f"+{line.elapsed_ms / 1000:.3f} s"
+
+
+async def _timeline(run_id: str, store: str) -> tuple[TimelineLine, ...]:
+    async with runs_at(store) as runs:
+        await head_of(runs, run_id)
+        journal = await runs.read(run_id)
+    if not journal:
+        raise InputRefused(f"run {run_id} has no lines", code="RUN_UNKNOWN")
+    return write_timeline(journal)

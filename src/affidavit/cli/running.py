@@ -1,0 +1,95 @@
+"""The commands over the runs of this machine: list, show, cancel, pause."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final, Literal, NoReturn
+
+import anyio
+
+from affidavit.cli.answer import show_release, show_undecided
+from affidavit.cli.opening import head_of, runs_at
+from affidavit.cli.screen import one_line, say, say_json
+from affidavit.contract.ids import LOCAL_TENANT
+from affidavit.contract.record import format_instant
+from affidavit.contract.report import ReleaseRecord
+from affidavit.core.fold import RunView, fold
+from affidavit.diagnose import stored_release
+from affidavit.ports.store import RunHead
+
+LISTED: Final = 50
+"""Runs on one screen or two; `--json` lists as many."""
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Ask = Literal["cancel", "pause"]
+
+
+def list_runs(store: str, *, as_json: bool) -> NoReturn:
+    """The newest runs, newest first."""
+    heads = anyio.run(partial(_heads, store))
+    if as_json:
+        say_json({"runs": [_head_json(head) for head in heads]})
+    for head in () if as_json else heads:
+        word = str(head.outcome or ("PAUSED" if head.paused else head.state))
+        say(one_line(f"{head.run_id}  {_created(head)}  {word:<9}  {head.question}"))
+    raise SystemExit(0)
+
+
+async def _heads(store: str) -> Sequence[RunHead]:
+    async with runs_at(store) as runs:
+        return await runs.runs(LOCAL_TENANT, LISTED)
+
+
+def _created(head: RunHead) -> str:
+    moment = _EPOCH + timedelta(microseconds=head.created_us)
+    return format_instant(moment.replace(microsecond=0))
+
+
+def _head_json(head: RunHead) -> dict[str, object]:
+    return {
+        "run_id": head.run_id,
+        "created_at": _created(head),
+        "run_state": str(head.state),
+        "outcome": None if head.outcome is None else str(head.outcome),
+        "paused": head.paused,
+        "question": head.question,
+    }
+
+
+def show_run(run_id: str, store: str, *, as_json: bool) -> NoReturn:
+    """The answer of a run, or where it stands; exits as `diagnose` does, 6 without an answer."""
+    head, release, view = anyio.run(partial(_standing, run_id, store))
+    if release is not None:
+        raise SystemExit(show_release(release, None, as_json=as_json))
+    raise SystemExit(show_undecided(head, view, as_json=as_json))
+
+
+async def _standing(run_id: str, store: str) -> tuple[RunHead, ReleaseRecord | None, RunView]:
+    async with runs_at(store) as runs:
+        release = await stored_release(runs, run_id)
+        head = await head_of(runs, run_id)
+        return head, release, fold(await runs.read(run_id))
+
+
+def ask_run(run_id: str, ask: Ask, store: str, *, as_json: bool) -> NoReturn:
+    """Leave a word for whoever drives the run, in this process or another."""
+    is_driven = anyio.run(partial(_ask, run_id, ask, store))
+    if as_json:
+        say_json({"run_id": run_id, "asked": ask, "driven": is_driven})
+    elif is_driven:
+        say(f"{run_id}: {ask} asked; its driver takes it in at once")
+    else:
+        say(f"{run_id}: {ask} asked; nobody drives it now: affidavit runs resume {run_id}")
+    raise SystemExit(0)
+
+
+async def _ask(run_id: str, ask: Ask, store: str) -> bool:
+    """Post the word; whether a driver is there to hear it."""
+    async with runs_at(store) as runs:
+        await head_of(runs, run_id)
+        await runs.post(run_id, ask, "local")
+        now_us = (datetime.now(UTC) - _EPOCH) // timedelta(microseconds=1)
+        return run_id not in await runs.due(now_us)

@@ -1,0 +1,190 @@
+"""Actions, recommendations and scope: what they take for granted has to be in evidence.
+
+To propose something claims nothing: verbs, plans and new settings are free. But the things that it
+is to be done to (names with digits or paths, ids, addresses), the numbers it starts from, and what
+it says of them in passing ("revision 18, which runs 4.8.0") are facts like any other.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Final
+
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose.binding import is_identity
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.markers import causal_in, is_open
+from affidavit.verify.prose.tokens import Kind, Token
+
+_SETTING: Final = re.compile(
+    r"[A-Za-z][A-Za-z_\-]*(?:\([^()]{0,80}\))?|[a-z]+(?:[A-Z][a-z]+)+|[A-Z]{2,}"
+)
+_AIM: Final = frozenset("to for every within 为 到 至 每".split())
+_REVERT: Final = re.compile(r"\b(revert|undo|back out)\b|撤销|还原", re.IGNORECASE)
+_COMMIT: Final = re.compile(r"[0-9a-f]{7,40}")
+_DIFF: Final = re.compile(r"^[+-]{1,3}[^+\-\s]|\bdiff\b|\bpatch\b|@@", re.MULTILINE)
+
+
+def check_action(desk: Desk, clauses: tuple[Clause, ...], text: str) -> tuple[SupportCode, ...]:
+    """The codes against an action; none when its premises are known."""
+    codes: list[SupportCode] = []
+    for clause in clauses:
+        for place, token in enumerate(clause.tokens):
+            code = _premise(desk, clause, place, token)
+            if code is not None:
+                codes.append(code)
+        if not _together(desk, clause):
+            codes.append(SupportCode.SUBJECT_REFUTED)
+    if _reverts_unread(desk, clauses, text):
+        codes.append(SupportCode.STATEMENT_UNPROVED)
+    return tuple(dict.fromkeys(codes))
+
+
+def check_scope(
+    desk: Desk, tokens: tuple[Token, ...], text: str
+) -> tuple[SupportCode, ...]:
+    """The codes against the declared scope: a cause, or a thing that nothing holds.
+
+    The scope says what was looked at; it may name calls, sources and how much of them was read.
+    """
+    codes: list[SupportCode] = []
+    if causal_in(text, tokens) and not is_open(text, tokens):
+        codes.append(SupportCode.CAUSE_UNPROVED)
+    for token in tokens:
+        match token.kind:
+            case Kind.NAME if any(sign.isdigit() for sign in token.text):
+                if not is_known(desk, token) and not _in_parts(desk, token):
+                    codes.append(SupportCode.IDENTIFIER_UNKNOWN)
+            case Kind.MOMENT if not _moment_known(desk, token):
+                codes.append(SupportCode.TIME_UNKNOWN)
+            case Kind.NUMBER if not (token.spelled or _amount_known(desk, token)):
+                codes.append(SupportCode.NUMBER_UNKNOWN)
+            case _:
+                pass
+    return tuple(dict.fromkeys(codes))
+
+
+def _in_parts(desk: Desk, token: Token) -> bool:
+    """`host:443` is known where the host and the port are."""
+    parts = [part for part in re.split(r"[:/]", token.text.casefold()) if part]
+    known = frozenset().union(*(call.about_names | frozenset(call.by_name) for call in desk.calls))
+    return len(parts) > 1 and all(part in known for part in parts)
+
+
+def _amount_known(desk: Desk, token: Token) -> bool:
+    if is_known(desk, token) or _read(desk, token):
+        return True
+    amounts = {Decimal(len(desk.calls))}
+    for call in desk.calls:
+        envelope = call.call.envelope
+        amounts |= {Decimal(size) for size in (envelope.count, envelope.total) if size is not None}
+    return token.stated is not None and token.stated.number in amounts
+
+
+def is_known(desk: Desk, token: Token) -> bool:
+    """Whether any call, the report's proved sentences or the question hold the token."""
+    return any(desk.places(call, token) or desk.is_about(call, token) for call in desk.all) or (
+        desk.is_asked(token)
+    )
+
+
+def _premise(desk: Desk, clause: Clause, place: int, token: Token) -> SupportCode | None:
+    match token.kind:
+        case Kind.NAME:
+            if is_known(desk, token) or _SETTING.fullmatch(token.text):
+                return None
+            return SupportCode.IDENTIFIER_UNKNOWN
+        case Kind.MOMENT:
+            return None if _moment_known(desk, token) else SupportCode.TIME_UNKNOWN
+        case Kind.NUMBER:
+            if (
+                _is_aim(clause, place)
+                or is_known(desk, token)
+                or token.spelled
+                or _read(desk, token)
+            ):
+                return None
+            return SupportCode.NUMBER_UNKNOWN
+        case _:
+            return None
+
+
+def _is_aim(clause: Clause, place: int) -> bool:
+    """A number behind "to" is what the action wants, not what it found."""
+    before = clause.tokens[place - 1].text.casefold() if place else ""
+    return before in _AIM
+
+
+def _read(desk: Desk, token: Token) -> bool:
+    assert token.stated is not None
+    return any(
+        field.number == token.stated.number
+        for call in desk.all for record in call.records for field in record.fields
+    )  # fmt: skip
+
+
+def _moment_known(desk: Desk, token: Token) -> bool:
+    moment = token.moment
+    assert moment is not None
+    for call in desk.all:
+        scope = call.call.envelope.scope.window
+        if scope and (moment.matches(scope.start) or moment.matches(scope.end)):
+            return True
+        if any(record.stands_at(moment) for record in call.records):
+            return True
+        if moment.matches(call.call.envelope.observed_at):
+            return True
+    return any(
+        moment.clock_s == told.moment.clock_s
+        for tokens in desk.told_tokens for told in tokens if told.moment is not None
+    )  # fmt: skip
+
+
+def _together(desk: Desk, clause: Clause) -> bool:
+    """Whether the names and ids of a clause that are known stand together somewhere."""
+    strong = [
+        token for token in clause.tokens
+        if (token.kind is Kind.NAME and any(sign.isdigit() for sign in token.text))
+        or is_identity(token)
+        or (token.kind is Kind.NUMBER and token.stated is not None and not token.spelled
+            and not token.stated.unit and token.text.isdigit())
+    ]  # fmt: skip
+    strong = [token for token in strong if any(desk.places(call, token) for call in desk.all)]
+    if len(strong) < 2:
+        return True
+    for call in desk.all:
+        found = [desk.places(call, token) for token in strong]
+        if all(found) and frozenset.intersection(*found):
+            return True
+    return _listed(clause, strong)
+
+
+def _listed(clause: Clause, strong: list[Token]) -> bool:
+    """Names that are only listed ("restart a-1 and b-2") need not stand together."""
+    places = [clause.tokens.index(token) for token in strong]
+    between = clause.tokens[places[0] + 1 : places[-1]]
+    return all(
+        token in strong
+        or token.text.casefold() in {",", "and", "or", "、", "和", "与", "及", "以及"}
+        for token in between
+    )
+
+
+def _reverts_unread(desk: Desk, clauses: tuple[Clause, ...], text: str) -> bool:
+    """Whether the action reverts a commit whose diff nobody read (R7)."""
+    if not _REVERT.search(text):
+        return False
+    commits = [
+        token for clause in clauses for token in clause.tokens if _COMMIT.fullmatch(token.text)
+    ]
+    return any(not _diff_read(desk, token) for token in commits)
+
+
+def _diff_read(desk: Desk, token: Token) -> bool:
+    return any(
+        (desk.places(call, token) or desk.is_about(call, token))
+        and any(_DIFF.search(record.text) for record in call.records)
+        for call in desk.calls
+    )

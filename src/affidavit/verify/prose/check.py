@@ -1,0 +1,372 @@
+"""One sentence against what it cites: every atom bound, or a code that says which is not (M4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from affidavit.contract.states import EvidenceClass, EvidenceStatus
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose import absences, actions, causes, directions, figures, markers, nouns
+from affidavit.verify.prose import polarity, quantifiers, times
+from affidavit.verify.prose.binding import (
+    Binding,
+    bind,
+    content_of,
+    is_identity,
+    labelled,
+    together,
+)
+from affidavit.verify.prose.clauses import Clause, split_clauses
+from affidavit.verify.prose.desk import TOLD, Desk
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.tokens import Kind, Token, tokenize
+from affidavit.verify.sentences import Part
+from affidavit.verify.statements.records import CallView, RecordView
+from affidavit.verify.statements.units import Stated
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a sentence came to: codes against it, the records that carry it, what it binds."""
+
+    codes: list[SupportCode] = field(default_factory=list)
+    used: list[RecordView] = field(default_factory=list)
+    numbers: list[Stated] = field(default_factory=list)
+    moments: list[datetime] = field(default_factory=list)
+    topics: tuple[Token, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    def refuse(self, code: SupportCode, what: str = "") -> None:
+        """Note a code once, and for the private audit every word that it is about."""
+        if code not in self.codes:
+            self.codes.append(code)
+        self.notes.append(f"{code}: {what}" if what else code)
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What the sentence's own typed statements proved: numbers, moments, and words of theirs."""
+
+    numbers: tuple[Stated, ...] = ()
+    moments: tuple[datetime, ...] = ()
+    names: frozenset[str] = frozenset()
+    stems: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What stands around a sentence: its part, what its statements proved, what came before."""
+
+    part: Part
+    granted: Granted = field(default_factory=Granted)
+    pool: figures.Pool = field(default_factory=figures.Pool)
+    topics: tuple[Token, ...] = ()
+
+
+def check_sentence(desk: Desk, text: str, context: Context) -> Findings:
+    """Every code against one sentence, and what carries it where there is none."""
+    tokens = tokenize(text)
+    findings = Findings()
+    if context.part is Part.NEGATIVE:
+        for code in absences.check_absence(desk, split_clauses(tokens)):
+            findings.refuse(code)
+        return findings
+    if context.part is Part.ACTION:
+        for code in actions.check_action(desk, split_clauses(tokens), text):
+            findings.refuse(code)
+        return findings
+    if context.part is Part.SCOPE:
+        for code in actions.check_scope(desk, tokens, text):
+            findings.refuse(code)
+        return findings
+    check = _Check(desk, context, findings, context.topics)
+    for piece in _statements(tokens):
+        check.statement(piece, text)
+    findings.topics = check.topics
+    return findings
+
+
+def _statements(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
+    """The independent statements of a sentence: what semicolons and full stops part."""
+    piece: list[Token] = []
+    for token in tokens:
+        if token.kind is Kind.SIGN and token.text in {";", "；", ".", "。", "!", "?", "！", "？"}:
+            if piece:
+                yield tuple(piece)
+            piece = []
+        else:
+            piece.append(token)
+    if piece:
+        yield tuple(piece)
+
+
+@dataclass(slots=True)
+class _Check:
+    """One sentence being checked."""
+
+    desk: Desk
+    context: Context
+    findings: Findings
+    topics: tuple[Token, ...] = ()
+    before: Binding | None = None
+
+    def statement(self, tokens: tuple[Token, ...], text: str) -> None:
+        """Check one statement: its causal link, if it says one, and each of its clauses."""
+        part = text[tokens[0].start : tokens[-1].end] if tokens else ""
+        shifted = tuple(_shift(token, tokens[0].start) for token in tokens)
+        if markers.is_open(part, tokens):
+            self._open(split_clauses(tokens))
+            return
+        causal = markers.causal_in(part, shifted)
+        if causal is None:
+            self._clauses(split_clauses(tokens))
+            return
+        effect, cause = markers.sides(shifted, causal)
+        self._clauses(split_clauses(effect), effect=True)
+        if cause is not effect:
+            self._clauses(split_clauses(cause))
+        code = causes.unproved(self.desk, effect, cause)
+        if code is not None:
+            self.findings.refuse(code)
+
+    def _open(self, clauses: tuple[Clause, ...]) -> None:
+        """What is said to be unknown claims nothing; what is named in it has to exist."""
+        for clause in clauses:
+            part = " ".join(token.text for token in clause.tokens)
+            if not markers.is_open(part, clause.tokens) and not markers.is_question(part):
+                self._clause(clause, effect=False)
+                continue
+            for token in clause.tokens:
+                if token.kind is Kind.NAME and not actions.is_known(self.desk, token):
+                    self.findings.refuse(SupportCode.IDENTIFIER_UNKNOWN, token.text)
+
+    def _clauses(self, clauses: tuple[Clause, ...], *, effect: bool = False) -> None:
+        for clause in clauses:
+            topics = clause.topics or (self.topics if not clause.names else ())
+            self._clause(Clause(clause.tokens, topics), effect=effect)
+            if clause.names:
+                self.topics = clause.names
+
+    def _clause(self, clause: Clause, *, effect: bool) -> None:
+        desk = self.desk
+        bindings = [found for call in desk.all if (found := bind(desk, clause, call)) is not None]
+        chosen = self._choose(clause, bindings)
+        self._words(clause, chosen, effect=effect)
+        self._hedges(clause)
+        self._numbers(clause, chosen)
+        self._moments(clause, chosen)
+        self._logic(clause, chosen)
+        for binding in chosen:
+            if binding.call.id != TOLD:
+                self.findings.used.extend(binding.records()[:SHOWN_MAX])
+        self.before = chosen[0] if chosen else self.before
+
+    def _choose(self, clause: Clause, bindings: list[Binding]) -> list[Binding]:
+        """The calls that the clause speaks of: those that hold all its names, most words first."""
+        names = [token for token in clause.tokens if token.kind in {Kind.NAME, Kind.QUOTE}]
+        full = [
+            binding for binding in bindings
+            if all(token in binding.held or self._is_granted(token) for token in names)
+        ]  # fmt: skip
+        return sorted(full, key=lambda binding: -len(binding.held))
+
+    def _is_granted(self, token: Token) -> bool:
+        return token.text.casefold() in self.context.granted.names
+
+    # --- words
+
+    def _words(self, clause: Clause, chosen: list[Binding], *, effect: bool) -> None:
+        content = content_of(clause)
+        if not chosen:
+            self._unbound(content)
+            return
+        held = {token for binding in chosen for token in binding.held}
+        asked = effect or self.context.part is Part.CONCLUSION
+        for place, token in enumerate(clause.tokens):
+            if token not in content or token in held or self._is_granted(token):
+                continue
+            if token.kind is Kind.WORD and token.stems & self.context.granted.stems:
+                continue
+            if asked and token.kind is Kind.WORD and self.desk.restates(token):
+                continue
+            if nouns.is_label(clause.tokens, place) and not self._known(token):
+                continue
+            self.findings.refuse(_code_of(self.desk, token), token.text)
+        if content and not any(together(self.desk, binding) for binding in chosen):
+            self.findings.refuse(SupportCode.WORDS_UNBOUND, "(not together)")
+
+    def _known(self, token: Token) -> bool:
+        return any(self.desk.places(call, token) for call in self.desk.all)
+
+    def _unbound(self, content: tuple[Token, ...]) -> None:
+        """No call holds the clause's names together."""
+        unknown = [token for token in content if not actions.is_known(self.desk, token)]
+        for token in unknown:
+            self.findings.refuse(_code_of(self.desk, token), token.text)
+        if not unknown:
+            self.findings.refuse(SupportCode.SUBJECT_REFUTED, "(names not together)")
+
+    def _hedges(self, clause: Clause) -> None:
+        for token in clause.tokens:
+            if token.kind is Kind.WORD and token.role is Role.HEDGE and not self._known(token):
+                self.findings.refuse(SupportCode.WORDS_UNBOUND, token.text)
+
+    # --- numbers and moments
+
+    def _numbers(self, clause: Clause, chosen: list[Binding]) -> None:
+        for figure in figures.figures_of(clause):
+            if self._number(figure, clause, chosen):
+                self.findings.numbers.append(figure.stated)
+                continue
+            known = any(
+                field_.number == figure.stated.number
+                for call in self.desk.all for record in call.records for field_ in record.fields
+            )  # fmt: skip
+            code = SupportCode.NUMBER_REFUTED if known else SupportCode.NUMBER_UNKNOWN
+            self.findings.refuse(code, figure.token.text)
+
+    def _number(self, figure: figures.Figure, clause: Clause, chosen: list[Binding]) -> bool:
+        stated = figure.stated
+        if any(
+            item.number == stated.number and item.unit in {stated.unit, ""}
+            for item in self.context.granted.numbers
+        ):
+            return True
+        if any(self._by_field(figure, clause, binding) for binding in chosen):
+            return True
+        if is_identity(figure.token) or labelled(clause.tokens, figure.place):
+            if any(
+                self.desk.places(item.call, figure.token) & frozenset().union(*item.allowed)
+                for item in chosen
+            ):
+                return True
+        if figures.bound_by_listing(figure):
+            return True
+        if any(
+            figures.bound_by_count(self.desk, figure, item, self.before)
+            for item in chosen[:CALLS_COUNTED_MAX]
+        ):
+            return True
+        pool = figures.Pool(
+            (*self.context.pool.numbers, *self.findings.numbers),
+            (*self.context.pool.moments, *self.findings.moments),
+        )
+        records = tuple(record for item in chosen for record in item.records())[:RECORDS_MAX]
+        return figures.bound_by_computing(figure, pool, records)
+
+    def _by_field(self, figure: figures.Figure, clause: Clause, binding: Binding) -> bool:
+        window = self._window(clause, binding)
+        if figure.operator != "=" and binding.call.id != TOLD:
+            if figures.bound_by_comparison(figure, binding, window, self.before):
+                return True
+        return bool(figures.bound_by_field(self.desk, figure, binding, window))
+
+    def _window(self, clause: Clause, binding: Binding) -> tuple[datetime, datetime] | None:
+        scope = binding.call.call.envelope.scope.window
+        others = tuple(record.at for record in binding.wider() if record.at)
+        return times.span_of(clause, scope, others)
+
+    def _moments(self, clause: Clause, chosen: list[Binding]) -> None:
+        for token in clause.of(Kind.MOMENT):
+            moment = token.moment
+            assert moment is not None
+            granted = any(moment.matches(at) for at in self.context.granted.moments)
+            if granted or any(
+                times.bound_moment(self.desk, clause, token, binding) for binding in chosen
+            ):
+                self._keep_moment(token, chosen)
+                continue
+            known = any(
+                record.stands_at(moment) for call in self.desk.calls for record in call.records
+            )
+            code = SupportCode.TIME_REFUTED if known else SupportCode.TIME_UNKNOWN
+            self.findings.refuse(code, token.text)
+
+    def _keep_moment(self, token: Token, chosen: list[Binding]) -> None:
+        for binding in chosen:
+            scope = binding.call.call.envelope.scope.window
+            at = times.resolve(token.moment, scope, tuple(r.at for r in binding.wider() if r.at))
+            if at is not None:
+                self.findings.moments.append(at)
+                return
+
+    # --- negation, quantifiers, directions, classes
+
+    def _logic(self, clause: Clause, chosen: list[Binding]) -> None:
+        if not chosen:
+            return
+        top = [item for item in chosen if len(item.held) == len(chosen[0].held)]
+        if polarity.denied_words(self.desk, clause, top[0]):
+            self.findings.refuse(SupportCode.NEGATION_REFUTED, "(denied)")
+        if polarity.is_negative(clause) and not any(polarity.denial_shown(item) for item in top):
+            self.findings.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
+        self._quantity_words(clause, chosen)
+        direction = directions.direction_in(clause)
+        if direction is not None:
+            said = [
+                directions.moves_so(clause, item, direction, self._window(clause, item))
+                for item in chosen
+            ]
+            if True not in said:
+                code = SupportCode.DIRECTION_REFUTED if False in said else SupportCode.WORDS_UNBOUND
+                self.findings.refuse(code, direction)
+        self._classes(clause, chosen)
+
+    def _quantity_words(self, clause: Clause, chosen: list[Binding]) -> None:
+        place = quantifiers.universal_of(clause)
+        if place is not None and not any(
+            quantifiers.holds_for_all(self.desk, clause, item, place) for item in chosen
+        ):
+            self.findings.refuse(SupportCode.QUANTIFIER_REFUTED, "all")
+        if quantifiers.only_of(clause) is not None and not any(
+            quantifiers.holds_for_only(self.desk, clause, item) for item in chosen
+        ):
+            self.findings.refuse(SupportCode.QUANTIFIER_REFUTED, "only")
+
+    def _classes(self, clause: Clause, chosen: list[Binding]) -> None:
+        """Guidance may only be quoted as what it is (C13, N17)."""
+        if any(_observes(item.call) for item in chosen):
+            return
+        words = {stem_ for token in clause.tokens for stem_ in token.stems}
+        kinds = {item.call.call.envelope.evidence_class for item in chosen}
+        if EvidenceClass.GUIDANCE in kinds and not words & _GUIDANCE_WORDS:
+            self.findings.refuse(SupportCode.GUIDANCE_CITED)
+
+
+SHOWN_MAX: Final = 6
+"""Facts of one clause that a reader is shown."""
+CALLS_COUNTED_MAX: Final = 2
+"""Counting in more calls than the two that hold most of a clause meets small numbers by chance."""
+RECORDS_MAX: Final = 40
+"""Records between whose moments a span is looked for."""
+_GUIDANCE_WORDS: Final = frozenset(
+    "runbook guid catalog catalogue document docum wiki handbook knowledg 手册 文档".split()
+)
+
+
+def _observes(call: CallView) -> bool:
+    envelope = call.call.envelope
+    return (
+        envelope.evidence_class is not EvidenceClass.GUIDANCE
+        and envelope.status is EvidenceStatus.EVIDENCE_FOUND
+    )
+
+
+def _code_of(desk: Desk, token: Token) -> SupportCode:
+    if token.kind is Kind.QUOTE:
+        return SupportCode.QUOTE_NOT_FOUND
+    if token.kind is Kind.WORD:
+        return SupportCode.WORDS_UNBOUND
+    if actions.is_known(desk, token):
+        return SupportCode.SUBJECT_REFUTED
+    return SupportCode.URL_UNKNOWN if "://" in token.text else SupportCode.IDENTIFIER_UNKNOWN
+
+
+def _shift(token: Token, by: int) -> Token:
+    return Token(
+        token.kind, token.text, token.start - by, token.end - by, token.role, token.stems,
+        token.stated, token.moment, token.spelled, token.proper,
+    )  # fmt: skip

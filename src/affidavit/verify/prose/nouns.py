@@ -1,0 +1,81 @@
+"""Words that nothing cited holds, and that claim nothing where they stand.
+
+A noun behind a bound number says what is counted ("412 prefixes"); one before a bound name says what
+kind of thing it is ("neighbor 10.64.0.5", "clock of push-gw-1"). There it is a label, and the number
+or the name carries the claim. Words of trouble, of resources and of change are never labels: those
+have to be found in evidence wherever they stand.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.words import stem
+
+CLAIMING: Final = frozenset(
+    stem(word)
+    for word in
+    "error errors failure failures fail failed timeout timeouts crash crashes exception exceptions "
+    "restart restarts retry retries drop drops loss lost leak leaks deadlock panic outage fault "
+    "faults bug bugs misconfiguration corruption overload saturation exhaustion throttling eviction "
+    "evictions kill kills oom warning warnings alert alerts alarm rejection rejections refusal "
+    "denial expiry expiration conflict mismatch cpu memory disk network latency cache queue lock "
+    "locks thread threads pool certificate token password secret index deploy deployment release "
+    "rollback upgrade migration config configuration change changes commit flag attack bot spike "
+    "burst surge storm backlog lag delay bandwidth packet packets dns tls firewall healthy unhealthy "
+    "success successes hits misses duplicate duplicates orphan stale idle active inactive blocked "
+    "blocking waiting pending full empty slow fast broken missing wrong invalid bad good normal "
+    "abnormal anomalous degraded stable unstable available unavailable ready down offline online "
+    "up primary replica standby leader follower old new".split()
+)  # fmt: skip
+"""Words of trouble, of resources and of change: a claim wherever they stand. General; no product's."""
+
+CLAIMING_ZH: Final = (
+    "错误", "失败", "超时", "崩溃", "异常", "重启", "重试", "丢", "泄", "死锁", "宕", "故障", "过载", "饱和", "耗尽",
+    "驱逐", "杀", "告警", "警告", "拒绝", "过期", "冲突", "内存", "磁盘", "网络", "延迟", "缓存", "锁", "线程",
+    "证书", "密码", "索引", "发布", "部署", "回滚", "升级", "迁移", "配置", "变更", "攻击", "突增", "积压", "滞后",
+    "丢包", "健康", "成功", "空闲", "活跃", "阻塞", "等待", "满", "慢", "坏", "缺", "正常", "可用", "就绪", "中级",
+    "主库", "从库", "旧", "新", "运营", "删除", "修改", "关闭",
+)  # fmt: skip
+
+_BETWEEN: Final = frozenset("of the a an its their 的 个 条 次 台 名 种 项 行 份 批 张 只 其".split())
+
+
+def claims(token: Token) -> bool:
+    """Whether a word claims something wherever it stands."""
+    if token.stems & CLAIMING:
+        return True
+    return not token.text.isascii() and any(sign in token.text for sign in CLAIMING_ZH)
+
+
+def is_label(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a word only names what a number counts or what kind of thing a name is."""
+    token = tokens[place]
+    if token.kind is not Kind.WORD or token.proper or claims(token):
+        return False
+    low = token.text.casefold()
+    if low.isascii() and (low.endswith(("ed", "ing", "ly")) or "'" in low):
+        return False
+    return _behind_number(tokens, place) or _before_name(tokens, place)
+
+
+def _behind_number(tokens: tuple[Token, ...], place: int) -> bool:
+    for token in reversed(tokens[max(0, place - 3) : place]):
+        if token.kind is Kind.NUMBER:
+            return True
+        if token.text.casefold() not in _BETWEEN and token.role is not Role.CONTENT:
+            return False
+        if token.kind is not Kind.WORD:
+            return False
+    return False
+
+
+def _before_name(tokens: tuple[Token, ...], place: int) -> bool:
+    for token in tokens[place + 1 : place + 4]:
+        if token.kind is Kind.NAME or (token.kind is Kind.NUMBER and not token.spelled):
+            return True
+        if token.kind is not Kind.WORD or token.text.casefold() not in _BETWEEN:
+            return False
+    return False

@@ -1,0 +1,191 @@
+"""Every sentence of a draft against the verified evidence: the one prover.
+
+Pure and deterministic; used by the support check, which sees the whole run, and by the embedded
+judge, which sees the cited evidence only. A sentence is refused by its typed statements, by its
+prose, or because the run contradicts it; a sentence without a code is proved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+
+from affidavit.contract.draft import DraftCandidate
+from affidavit.contract.report import StatementChain
+from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
+from affidavit.contract.statement import Statement
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose.check import Context, Findings, Granted, check_sentence
+from affidavit.verify.prose.desk import Desk, ask, tell
+from affidavit.verify.prose.figures import Pool
+from affidavit.verify.prose.tokens import Token
+from affidavit.verify.sentences import Part, Sentence, number_sentences
+from affidavit.verify.statements import Checked, prove
+from affidavit.verify.statements.outcome import Proved
+from affidavit.verify.statements.records import Evidence, read_evidence
+from affidavit.verify.statements.units import Stated
+from affidavit.verify.statements.words import names_in, stems_of
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceReview:
+    """One sentence: the codes against it, the facts that carry it, and notes for the audit."""
+
+    sentence: Sentence
+    codes: tuple[SupportCode, ...]
+    chains: tuple[StatementChain, ...]
+    notes: tuple[str, ...] = ()
+
+
+def review_draft(
+    draft: DraftCandidate,
+    snapshot: VerifiedEvidenceSnapshot,
+    question: str = "",
+    run: tuple[VerifiedCall, ...] = (),
+) -> tuple[SentenceReview, ...]:
+    """Every sentence, in order. `run` are further calls that may contradict, and never prove."""
+    evidence = read_evidence(snapshot.calls)
+    asking = ask(question, ())
+    reviews: list[SentenceReview] = []
+    memory = _Memory()
+    checked: dict[tuple[int, str], Checked] = {}
+    for sentence in number_sentences(draft):
+        proofs = _statements(sentence, evidence, checked)
+        found = check_sentence(
+            _desk(sentence, evidence, asking, memory),
+            sentence.text,
+            Context(
+                part=sentence.part,
+                granted=_granted(sentence, proofs),
+                pool=memory.pool(sentence),
+                topics=memory.topics.get(sentence.pointer.split("/sentences/")[0], ()),
+            ),
+        )
+        codes = _codes(proofs, found)
+        reviews.append(SentenceReview(sentence, codes, _chains(proofs, found), _notes(proofs, found)))
+        memory.keep(sentence, codes, found)
+    return tuple(reviews)
+
+
+def _desk(sentence: Sentence, evidence: Evidence, asking: Desk, memory: _Memory) -> Desk:
+    """What the sentence may rest on: its calls, and the sentences proved before it."""
+    calls = evidence.of(sentence.calls)
+    known = memory.told_to(sentence)
+    desk = replace(asking, calls=calls, _places={})
+    if not calls or not known:
+        return desk
+    record, tokens = tell(known, calls[0])
+    return replace(desk, told=record, told_tokens=tokens)
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What the draft has said and proved so far, by analysis."""
+
+    told: dict[int, list[str]] = field(default_factory=dict)
+    pools: dict[int, Pool] = field(default_factory=dict)
+    topics: dict[str, tuple[Token, ...]] = field(default_factory=dict)
+
+    def told_to(self, sentence: Sentence) -> tuple[str, ...]:
+        """The proved sentences of the analyses that a sentence belongs to or rests on."""
+        if sentence.part is Part.NEGATIVE:
+            return ()
+        return tuple(text for place in sentence.analyses for text in self.told.get(place, ()))
+
+    def pool(self, sentence: Sentence) -> Pool:
+        """The numbers and moments of those sentences."""
+        pools = [self.pools.get(place, Pool()) for place in sentence.analyses]
+        return Pool(
+            tuple(item for pool in pools for item in pool.numbers),
+            tuple(item for pool in pools for item in pool.moments),
+        )
+
+    def keep(self, sentence: Sentence, codes: tuple[SupportCode, ...], found: Findings) -> None:
+        """Remember a proved sentence, and what any sentence was about."""
+        self.topics[sentence.pointer.split("/sentences/")[0]] = found.topics
+        if codes or sentence.part not in {Part.ANALYSIS, Part.NEGATIVE}:
+            return
+        place = sentence.analyses[0]
+        self.told.setdefault(place, []).append(sentence.text)
+        known = self.pools.get(place, Pool())
+        self.pools[place] = Pool(
+            (*known.numbers, *found.numbers), (*known.moments, *found.moments)
+        )
+
+
+def _statements(
+    sentence: Sentence, evidence: Evidence, known: dict[tuple[int, str], Checked]
+) -> tuple[Checked, ...]:
+    """The sentence's typed statements, each checked once; those of a whole body once a body."""
+    found: list[Checked] = []
+    for raw in sentence.statements:
+        key = (id(raw), ",".join(sentence.calls))
+        if key not in known:
+            known[key] = prove(raw, evidence, sentence.calls)
+        found.append(known[key])
+    return tuple(found)
+
+
+def _codes(proofs: tuple[Checked, ...], found: Findings) -> tuple[SupportCode, ...]:
+    stated = [item.outcome.code for item in proofs if not isinstance(item.outcome, Proved)]
+    return tuple(dict.fromkeys((*stated, *found.codes)))
+
+
+def _notes(proofs: tuple[Checked, ...], found: Findings) -> tuple[str, ...]:
+    """What each code is about; never leaves the private audit."""
+    typed = (
+        f"{item.outcome.code}: statement {item.statement}"
+        for item in proofs if not isinstance(item.outcome, Proved)
+    )  # fmt: skip
+    return (*typed, *found.notes)
+
+
+def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
+    """What proved statements say, so that the prose may say it too."""
+    numbers: list[Stated] = []
+    moments = []
+    words: list[str] = []
+    names = names_in(sentence.text)
+    for item in proofs:
+        if item.statement is None or not isinstance(item.outcome, Proved):
+            continue
+        fields = item.statement.model_dump()
+        subject = names_in(str(fields.get("subject") or ""))
+        if sentence.shared and subject and not subject & names:
+            continue
+        unit = str(fields.get("unit") or "")
+        numbers.extend(
+            Stated(value, unit) for key in ("value", "from_", "to")
+            if isinstance(value := fields.get(key), Decimal)
+        )  # fmt: skip
+        moments.extend(_moments(item.statement))
+        words.extend(
+            str(fields[key]) for key in ("subject", "attribute", "object", "set", "text")
+            if fields.get(key)
+        )  # fmt: skip
+    joined = " ".join(words)
+    return Granted(tuple(numbers), tuple(moments), names_in(joined), stems_of(joined))
+
+
+def _moments(statement: Statement) -> list[datetime]:
+    window = getattr(statement, "window", None)
+    at = getattr(statement, "at", None)
+    return [moment for moment in (at, *((window.start, window.end) if window else ())) if moment]
+
+
+def _chains(proofs: tuple[Checked, ...], found: Findings) -> tuple[StatementChain, ...]:
+    typed = [
+        StatementChain(kind=item.statement.kind, tool_call_id=call, facts=facts)
+        for item in proofs
+        if item.statement is not None and isinstance(item.outcome, Proved)
+        for call, facts in item.outcome.facts
+    ]
+    by_call: dict[str, list[int]] = {}
+    for record in found.used:
+        by_call.setdefault(record.call, []).extend(record.facts)
+    prose = [
+        StatementChain(kind="prose", tool_call_id=call, facts=tuple(dict.fromkeys(places)))
+        for call, places in by_call.items()
+    ]
+    return (*typed, *prose)

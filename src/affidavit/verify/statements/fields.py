@@ -1,0 +1,134 @@
+"""The named values of a fact: cells, readings, and the numbers that stand in running text.
+
+`key=value` and `key: value` pairs are named by their key; a bare number by the words around it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from affidavit.contract.evidence import Cell, Change, Edge, Fact, Line, Onset, Quantity, Row, Value
+from affidavit.contract.record import format_instant
+from affidavit.verify.statements.moments import find_moments
+from affidavit.verify.statements.units import named_unit, read_duration, unit_of
+from affidavit.verify.statements.words import parts_of, stems_of
+
+_PAIR: Final = re.compile(
+    r"(?P<key>[A-Za-z_%][\w.\-%]{0,60}) ?[=:] ?\"?(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?)"
+    r" ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?)?(?![\w.\-:])"
+)
+_BARE: Final = re.compile(
+    r"(?<![\w.\-:/#])(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?)"
+    r"(?: ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?))?(?![\w\-]|[.:]\d)"
+)
+_NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?")
+_WITH_UNIT: Final = re.compile(
+    r"(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?) ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?)"
+)
+NEAR_CHARS: Final = 48
+"""How far around a bare number its words may stand: about six words on either side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One named value of a record; `loose` marks a number that stands in running text."""
+
+    name: str
+    names: frozenset[str]
+    text: str
+    number: Decimal | None = None
+    unit: str = ""
+    loose: bool = False
+
+
+def fields_of(fact: Fact) -> Iterator[Field]:
+    """The named values of one fact."""
+    match fact:
+        case Value():
+            name = f"{fact.attribute} {fact.statistic or ''}".strip()
+            yield _field(name, fact.quantity, fact.text)
+        case Change():
+            name = f"{fact.attribute} {fact.statistic or ''}".strip()
+            yield _field(f"{name} before", fact.before, None)
+            yield _field(f"{name} after", fact.after, None)
+        case Onset():
+            yield Field(fact.attribute, stems_of(fact.attribute), format_instant(fact.earliest))
+        case Line():
+            if fact.count is not None:
+                yield Field("count", frozenset({"count"}), str(fact.count), Decimal(fact.count))
+            yield from read_fields(fact.text)
+        case Row():
+            for cell in fact.cells:
+                yield from _cell(cell)
+        case Edge():
+            yield Field("source", frozenset({"source"}), fact.source)
+            yield Field("target", frozenset({"target"}), fact.target)
+            if fact.count is not None:
+                yield Field("count", frozenset({"count"}), str(fact.count), Decimal(fact.count))
+
+
+def _cell(cell: Cell) -> Iterator[Field]:
+    whole = _field(cell.name, cell.quantity, cell.text)
+    yield whole
+    if cell.text and (whole.number is None or not read_number(cell.text)[0]):
+        yield from read_fields(cell.text, cell.name)
+
+
+def _field(name: str, quantity: Quantity | None, text: str | None) -> Field:
+    names = stems_of(name)
+    if quantity is not None:
+        unit = quantity.unit or _unit_in(name)
+        shown = text or f"{quantity.number} {unit}".strip()
+        return Field(name, names, shown, quantity.number, unit)
+    number, unit = read_number(text or "")
+    return Field(name, names, text or "", number, unit or _unit_in(name))
+
+
+def _unit_in(name: str) -> str:
+    return "%" if "%" in name else named_unit(parts_of(name))
+
+
+def read_number(text: str) -> tuple[Decimal | None, str]:
+    """The number and unit that a whole text is, or None: `17`, `7.9GiB`, `00:06:41`, `2m48s`."""
+    bare = text.strip()
+    if _NUMBER.fullmatch(bare):
+        try:
+            return Decimal(bare), ""
+        except InvalidOperation:
+            return None, ""
+    united = _WITH_UNIT.fullmatch(bare)
+    if united and unit_of(united["unit"]):
+        return Decimal(united["num"]), united["unit"]
+    seconds = read_duration(bare)
+    return (seconds, "s") if seconds is not None else (None, "")
+
+
+def read_fields(text: str, name: str = "") -> Iterator[Field]:
+    """The numbers of running text: `key=value` pairs by their key, bare ones by their neighbours.
+
+    Digits of a written moment are no numbers.
+    """
+    taken: set[int] = set()
+    for moment in find_moments(text):
+        taken.update(range(moment.start, moment.end))
+    outer = stems_of(name)
+    for pair in _PAIR.finditer(text):
+        if pair.start("num") in taken:
+            continue
+        taken.add(pair.start("num"))
+        unit = pair["unit"] or ""
+        key = pair["key"]
+        unit = unit if unit_of(unit) else _unit_in(key)
+        yield Field(key, stems_of(key) | outer, pair["num"], Decimal(pair["num"]), unit)
+    for bare in _BARE.finditer(text):
+        if bare.start("num") not in taken:
+            unit = bare["unit"] or ""
+            near = text[max(0, bare.start() - NEAR_CHARS) : bare.end() + NEAR_CHARS]
+            yield Field(
+                name, outer | stems_of(near), bare["num"], Decimal(bare["num"]),
+                unit if unit_of(unit) else "", loose=True,
+            )  # fmt: skip
