@@ -1,7 +1,8 @@
 """What can be set, in one documented table (`docs/settings.md`).
 
 A value comes from `affidavit.toml` in the working folder, or the file that `AFFIDAVIT_CONFIG`
-names, and is overruled by `AFFIDAVIT_…` variables. An unknown key refuses the start (F25).
+names, and is overruled by `AFFIDAVIT_…` variables; an empty variable sets nothing. An unknown key
+refuses the start (F25): a setting that is misspelt must not be a setting that is not there.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ class Settings(Record):
         """The store's address, with the default filled in from the environment (XDG)."""
         if self.store:
             return self.store
-        home = environment.get("XDG_STATE_HOME") or str(
-            Path(environment.get("HOME", "~")).expanduser() / ".local" / "state"
-        )
-        return f"sqlite:{home}/affidavit/runs.db"
+        state = Path(environment.get("XDG_STATE_HOME", ""))
+        if not state.is_absolute():  # as the XDG base directory specification has it
+            state = Path(environment.get("HOME") or "~").expanduser() / ".local" / "state"
+        return f"sqlite:{state}/affidavit/runs.db"
 
 
 def read_settings(environment: Mapping[str, str], folder: Path) -> Settings:
@@ -44,14 +45,15 @@ def read_settings(environment: Mapping[str, str], folder: Path) -> Settings:
     Raises InputRefused (SETTINGS_REFUSED) for a file that cannot be read, an unknown key or a
     value that does not fit, and names the key.
     """
-    path = Path(environment.get(PREFIX + "CONFIG") or folder / CONFIG_NAME)
+    named = environment.get(PREFIX + "CONFIG")
+    path = Path(named) if named else folder / CONFIG_NAME
     values: dict[str, object] = {}
     if path.is_file():
         values.update(_read_toml(path))
-    elif PREFIX + "CONFIG" in environment:
+    elif named:
         raise _refused(f"{PREFIX}CONFIG names {path}, which is no file", "correct the path")
     for name, value in environment.items():
-        if name.startswith(PREFIX) and name != PREFIX + "CONFIG":
+        if name.startswith(PREFIX) and name != PREFIX + "CONFIG" and value:
             values[name.removeprefix(PREFIX).lower()] = value
     try:
         return Settings.model_validate(values)
@@ -59,7 +61,8 @@ def read_settings(environment: Mapping[str, str], folder: Path) -> Settings:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
         known = ", ".join(Settings.model_fields)
-        raise _refused(f"setting {key!r}: {first['msg']}", f"known settings: {known}") from None
+        wrong = "is no setting" if first["type"] == "extra_forbidden" else first["msg"]
+        raise _refused(f"{key!r}: {wrong}", f"the settings are {known}") from None
 
 
 def _read_toml(path: Path) -> dict[str, object]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -443,6 +444,26 @@ def test_a_file_that_is_exchanged_while_it_is_read(
 
     monkeypatch.setattr(incident_folder, "_check_entries", look_then_exchange)
     with pytest.raises(InputRefused, match=r"metrics\.csv cannot be opened"):
+        load_incident(folder)
+
+
+def test_no_room_to_unpack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is said as such, and nothing stays behind."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    lines = jsonl(log_row(place % 10, os.urandom(50).hex()) for place in range(20_000))
+    folder = write_folder(tmp_path / "in", logs_jsonl=lines)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+    try:
+        with pytest.raises(InputRefused, match=r"logs\.jsonl cannot be unpacked: no room in"):
+            load_incident(folder)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not list(temporary.iterdir())
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(InputRefused, match="no private directory"):
         load_incident(folder)
 
 

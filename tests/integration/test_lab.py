@@ -16,6 +16,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from urllib.request import urlopen
 
 import duckdb
 import pytest
@@ -25,7 +26,7 @@ from affidavit.lab.faults import Kill, Restart
 from affidavit.lab.observation import Observation
 from affidavit.lab.plant import PAIR, Plant
 from affidavit.lab.rig import Rig, RigError
-from affidavit.lab.session import Course, order, up
+from affidavit.lab.session import TARGETS_FILE, Course, order, up
 from affidavit.lab.supervisor import Supervisor
 
 pytestmark = pytest.mark.slow
@@ -63,6 +64,16 @@ def alive(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+def scraped(control: Path) -> list[tuple[str, str]]:
+    """Every target that the session names to a Prometheus: its service, its text page."""
+    found = []
+    for entry in json.loads(control.with_name(TARGETS_FILE).read_text(encoding="utf-8")):
+        with urlopen(f"http://{entry['targets'][0]}/metrics", timeout=PATIENCE_S) as answer:
+            assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+            found.append((entry["labels"]["service"], answer.read().decode()))
+    return found
 
 
 def read_lines(path: Path) -> list[str]:
@@ -162,6 +173,10 @@ def test_a_rig_is_broken_recorded_and_taken_down(
     """Orders reach a rig that is up; the folder holds what real processes said; none stays."""
     started = children()
     assert len(started) >= 4  # three components and the load
+    assert {name for name, _ in scraped(control)} == {"orders-db", "orders", "storefront"}
+    assert all(
+        "# TYPE http_server_request_count_total counter" in page for _, page in scraped(control)
+    )
     with pytest.raises(RigError, match="has no fault"):
         order(control, "inject", fault="nonsense")
     assert "orders-db" in order_when_warm(control, "inject", fault="slow_query")

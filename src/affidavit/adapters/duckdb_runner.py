@@ -153,8 +153,11 @@ class DuckRunner:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._clear()
-        with self._guard:
-            process = self._process = self._start()
+        try:
+            with self._guard:
+                process = self._process = self._start()
+        except OSError as error:
+            raise ToolFailed("no query process can be started", code="SOURCE_FAILED") from error
         setup = {"files": self._files, "room": str(self._room), "memory_mb": self._memory_mb}
         self._ask(process, setup, START_TIMEOUT_S)
         return process

@@ -109,7 +109,7 @@ def load_incident(path: str | Path) -> IncidentFolder:
             OpenTable(signal, name, kind, _open_plain(root, path, name, opened))
             for signal, name, kind in _find_tables(names, path)
         ]
-        room = Path(tempfile.mkdtemp(prefix="affidavit-"))  # 0700, ours alone
+        room = _make_room()
         runner = DuckRunner(room, [table.descriptor for table in tables])
         with ExitStack() as undo:
             undo.callback(_tidy, runner, room)
@@ -117,6 +117,17 @@ def load_incident(path: str | Path) -> IncidentFolder:
             undo.pop_all()
         runner.forget_files()
     return IncidentFolder(incident, MappingProxyType(signals), topology, runner, room)
+
+
+def _make_room() -> Path:
+    """A private directory (0700) for what the query process writes."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="affidavit-"))
+    except OSError as error:
+        raise InputRefused(
+            f"no private directory can be made: {error}",
+            hint="point TMPDIR at a directory that can be written to",
+        ) from None
 
 
 def _tidy(runner: DuckRunner, room: Path) -> None:

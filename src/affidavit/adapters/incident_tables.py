@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -203,6 +204,11 @@ def _unreadable(table: OpenTable, failure: ToolFailed) -> InputRefused:
         return InputRefused(
             f"{file} unpacks to more than the {MEMORY_MB} MB in which a table is read",
             hint="write it anew with smaller row groups and without huge cells",
+        )
+    if "Could not write" in detail or "No space left" in detail:
+        return InputRefused(
+            f"{file} cannot be unpacked: no room in {tempfile.gettempdir()}",
+            hint="free some space there, or point TMPDIR at a larger place",
         )
     if found := re.search(r"CSV Error on Line: (\d+)", detail):
         return InputRefused(f"{file}, line {found[1]}: {_csv_fault(detail)}", hint="mend that line")

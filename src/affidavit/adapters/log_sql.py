@@ -19,11 +19,11 @@ TEMPLATE_CHARS: Final = 140
 EXAMPLE_CHARS: Final = 320
 """Of an example line: what a fact may hold (C5)."""
 
-TOKEN: Final = "[^\\s\\[\\](){},=:;\"''|/]"
+WORD_CHAR: Final = "[^\\s\\[\\](){},=:;\"''|/]"
 """A character of a word, as loggers delimit words; the quote is doubled for SQL."""
 
 MASKS: Final = (
-    (f"{TOKEN}*[0-9]{TOKEN}*", "#"),  # ids, times, numbers, versions, file:line
+    (f"{WORD_CHAR}*[0-9]{WORD_CHAR}*", "#"),  # ids, times, numbers, versions, file:line
     (r"(\w)=[^\s,;&)\]]+", r"\1=*"),  # key=value
     (r": [^\]\[]*\]", ": *]"),  # [key: value]
     (r"#([\s,:.\-]*#)+", "#"),  # lists of masked words, whatever their length
@@ -40,7 +40,7 @@ def masked(body: str) -> str:
     return f"left({expression}, {TEMPLATE_CHARS})"
 
 
-LOG_COLUMNS: Final = """service_name AS service, body, trace_id, span_id, is_error,
+LOG_COLUMNS: Final = """service_name AS service, at_us, body, trace_id, span_id, is_error,
     upper(severity_text) LIKE 'WARN%' AS is_warning, lower(emitter) = 'platform' AS is_platform"""
 
 LINES_MIN: Final = 2
@@ -72,13 +72,14 @@ NAME_CHARS_MIN: Final = 5
 
 ERROR_RISE: Final = """
 WITH {phased}, templates AS (
-    SELECT service, template, any_value(body) AS body, bool_or(is_platform) AS platform, {bands}
-    FROM (SELECT service, phase, {template} AS template, body, is_platform
+    SELECT service, template, any_value(body) AS body, bool_or(is_platform) AS platform,
+           min(at_us) FILTER (WHERE phase IN (1, 3)) AS first_us, {bands}
+    FROM (SELECT service, phase, {template} AS template, body, is_platform, at_us
           FROM lines WHERE is_error)
     GROUP BY service, template
 ), active AS ({active}
 ), compared AS (
-    SELECT t.view, t.service, template, body, platform, lines1, lines0, active1, active0
+    SELECT t.view, t.service, template, body, platform, first_us, lines1, lines0, active1, active0
     FROM ({views}) AS t JOIN ({active_views}) AS a USING (view, service)
 ), rated AS (
     SELECT *, ln((coalesce(lines1, 0) + 0.5) / (active1 + {quiet}))
@@ -97,12 +98,13 @@ WITH {phased}, templates AS (
     FROM named
 ), services AS (
     SELECT view, service, sum(weight) AS strength,
-           max(struct_pack(weight, template, example := left(body, {example}), lines1, lines0, named,
-               carried)) AS worst
+           max(struct_pack(weight, template, example := left(body, {example}), first_us, lines1,
+               lines0, named, carried)) AS worst
     FROM weighed GROUP BY view, service
 )
 SELECT service, sum(strength) / 2 AS strength, max(worst).template AS template,
-       max(worst).example AS example, max(worst).lines1::BIGINT AS lines,
+       max(worst).example AS example, max(worst).first_us AS first_us,
+       max(worst).lines1::BIGINT AS lines,
        max(worst).lines0::BIGINT AS baseline_lines, max(worst).named AS named,
        max(worst).carried AS carried
 FROM services GROUP BY service ORDER BY strength DESC, service LIMIT {rows}"""
@@ -115,7 +117,7 @@ def error_rise(logs: str, traces: str | None, bounds: Bounds) -> Query:
     strength is the logarithm of the ratio of its rates above ln 2, in full from five lines; a
     tenth where the line names another service, three tenths where it is a call's failure. strength
     is the sum over the service's templates. Columns: service, strength, and of the strongest
-    template: template, example, lines, baseline_lines, named, carried.
+    template: template, example, first_us (of the incident), lines, baseline_lines, named, carried.
     """
     pooled = {"lines": "count(*)"}
     activity = {"active": "count(*)"}
@@ -125,9 +127,11 @@ def error_rise(logs: str, traces: str | None, bounds: Bounds) -> Query:
         bands=bands(pooled),
         template=masked("body"),
         example=EXAMPLE_CHARS,
-        active=f"SELECT service, {bands(activity)} FROM work GROUP BY service",
+        active=f"SELECT service, {bands(activity)} FROM work GROUP BY service",  # noqa: S608 -- ours
         # errors are rare: all that came before is their baseline, in both views
-        views=views("templates", "service, template, body, platform", ("lines",), base="0"),
+        views=views(
+            "templates", "service, template, body, platform, first_us", ("lines",), base="0"
+        ),
         active_views=views("active", "service", ("active",), base="0"),
         quiet=QUIET_SPANS,
         lines_min=LINES_MIN,

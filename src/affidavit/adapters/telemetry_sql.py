@@ -106,7 +106,7 @@ def views(table: str, keys: str, figures: tuple[str, ...], base: str = "quiet_n"
             f" ELSE pooled_{f} END AS {f}0"
             for f in figures
         )
-        parts.append(f"SELECT '{view}' AS view, {keys}, {pairs} FROM {table}")
+        parts.append(f"SELECT '{view}' AS view, {keys}, {pairs} FROM {table}")  # noqa: S608 -- ours
     return "\n    UNION ALL ".join(parts)
 
 
@@ -121,6 +121,9 @@ MEMORY_FLOOR_POINTS: Final = 1.0
 
 SCALE_SHARE: Final = 0.15
 """And of the median: a busy service's jitter grows with its load."""
+
+ABNORMAL_SCALES: Final = 3
+"""From here on a sample is abnormal: the usual three sigma of a robust scale."""
 
 RESOURCE_SHIFTS: Final = """
 WITH {phased}, series AS (
@@ -146,8 +149,21 @@ WITH {phased}, series AS (
     FROM scaled
     QUALIFY row_number() OVER (PARTITION BY service, resource
         ORDER BY (after - before) / scale DESC, metric, statistic) = 1
+), onsets AS (
+    SELECT service, resource, min(at_us) AS abnormal_us
+    FROM samples JOIN best USING (service, resource, metric, statistic, unit)
+    WHERE phase IN (1, 3) AND value > before + {abnormal} * scale
+    GROUP BY service, resource
+), normals AS (
+    SELECT s.service, s.resource, max(s.at_us) AS normal_us
+    FROM samples AS s JOIN best AS b USING (service, resource, metric, statistic, unit)
+    JOIN onsets AS o USING (service, resource)
+    WHERE s.phase <> 0 AND s.at_us < o.abnormal_us
+    GROUP BY s.service, s.resource
 )
-SELECT * FROM best WHERE strength > 0 ORDER BY strength DESC, service, resource LIMIT {rows}"""
+SELECT best.*, normal_us, abnormal_us
+FROM best LEFT JOIN onsets USING (service, resource) LEFT JOIN normals USING (service, resource)
+WHERE strength > 0 ORDER BY strength DESC, service, resource LIMIT {rows}"""
 
 
 def resource_shifts(metrics: str, bounds: Bounds) -> Query:
@@ -155,10 +171,12 @@ def resource_shifts(metrics: str, bounds: Bounds) -> Query:
 
     strength = (second highest of the incident - median before) / max(1.4826 MAD, 15 % of the
     median, 2 points of cpu or 1 of memory). Columns: service, resource (cpu or memory), metric,
-    statistic, unit, before, after, scale, strength, samples, baseline_samples. Series named
-    system.* belong to a node and are shared by what runs on it: they convict nobody.
+    statistic, unit, before, after, scale, strength, samples, baseline_samples, and the onset as an
+    interval: normal_us, the sample before, and abnormal_us, the first three scales above (both
+    null where none is). Series named system.* belong to a node and are shared by what runs on it:
+    they convict nobody.
     """
-    columns = f"""service_name AS service, metric_name AS metric, statistic, unit, value,
+    columns = f"""service_name AS service, metric_name AS metric, statistic, unit, value, at_us,
         CASE WHEN metric_name LIKE 'system.%' THEN NULL
              WHEN regexp_matches(lower(metric_name), 'cpu') THEN 'cpu'
              WHEN regexp_matches(lower(metric_name), 'mem|heap|rss') THEN 'memory' END AS resource,
@@ -169,6 +187,7 @@ def resource_shifts(metrics: str, bounds: Bounds) -> Query:
         share=SCALE_SHARE,
         cpu=CPU_FLOOR_POINTS,
         memory=MEMORY_FLOOR_POINTS,
+        abnormal=ABNORMAL_SCALES,
         rows=2 * SERVICES_MAX,
     )
     return Query(sql, bounds.given(), rows_max=2 * SERVICES_MAX)

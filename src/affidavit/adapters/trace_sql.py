@@ -103,6 +103,47 @@ def edge_excess(traces: str, bounds: Bounds) -> Query:
     return Query(sql, bounds.given(), rows_max=SERVICES_MAX)
 
 
+SLICE_US: Final = 15_000_000
+"""A quarter of a minute: a handful of calls even on a quiet edge."""
+
+EDGE_ONSET: Final = """
+WITH {phased}, calls AS (
+    SELECT s.phase, s.at_us // {slice} AS slice,
+           greatest(0, p.duration_us - s.duration_us) AS between_us
+    FROM spans AS s
+    JOIN spans AS p ON p.trace_id = s.trace_id AND p.span_id = s.parent_span_id
+    WHERE p.service = $source AND s.service = $target
+), usual AS (
+    SELECT median(between_us) FILTER (WHERE phase IN (0, 2)) AS before_us FROM calls
+), slices AS (
+    SELECT slice, median(between_us) AS mid_us, count(*) AS n, max(phase) IN (1, 3) AS inside
+    FROM calls WHERE phase <> 0 GROUP BY slice HAVING count(*) >= {calls}
+), judged AS (
+    SELECT slice, inside, mid_us + {floor} > {hot} * (before_us + {floor}) AS is_hot
+    FROM slices, usual
+), first AS (SELECT min(slice) AS slice FROM judged WHERE is_hot AND inside)
+SELECT max(j.slice * {slice}) FILTER (WHERE j.slice < first.slice AND NOT is_hot) AS normal_us,
+       first.slice * {slice} + {slice} AS abnormal_us
+FROM first LEFT JOIN judged AS j ON true
+WHERE first.slice IS NOT NULL GROUP BY first.slice"""
+
+
+def edge_onset(traces: str, bounds: Bounds, source: str, target: str) -> Query:
+    """When the calls of one edge began to take long, as an interval of quarter minutes.
+
+    Columns: normal_us, the start of the last slice before it that was not hot (null where none was
+    seen), and abnormal_us, the end of the first hot one. No row: the edge never was hot.
+    """
+    sql = EDGE_ONSET.format(
+        phased=phased(traces, "spans", SPAN_COLUMNS),
+        slice=SLICE_US,
+        calls=CALLS_MIN,
+        floor=FLOOR_US,
+        hot=HOT_RATIO,
+    )
+    return Query(sql, {**bounds.given(), "source": source, "target": target}, rows_max=1)
+
+
 SELF_TIME: Final = """
 WITH {phased}, nested AS (
     SELECT k.trace_id, k.parent_span_id AS span_id, sum(k.duration_us) AS nested_us,

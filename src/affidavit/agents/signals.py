@@ -67,10 +67,11 @@ class Seen:
 
     `calls` are pairs of caller and callee; `external` names what has no telemetry of its own (a
     remote address, somebody's client); `timed_spans` says whether spans were compared at all, so
-    that a quiet answer differs from none.
+    that a quiet answer differs from none; `symptom` is the service that was paged.
     """
 
     readings: tuple[Reading, ...]
+    symptom: str = ""
     calls: frozenset[tuple[str, str]] = frozenset()
     external: frozenset[str] = frozenset()
     timed_spans: bool = False
@@ -120,7 +121,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A service, its score, what speaks for it (strongest first) and who explains it, if anybody."""
+    """A service, its score, what speaks for it (strongest first) and who explains it, if any."""
 
     service: str
     score: float
@@ -151,8 +152,21 @@ def rank(seen: Seen, weights: Weights) -> Ranking:
     return Ranking(
         suspects=kept[:SUSPECTS_MAX],
         margin=margin,
-        is_separable=first >= weights.score_min and margin >= weights.margin_min,
+        is_separable=(
+            first >= weights.score_min
+            and margin >= weights.margin_min
+            and is_borne_out(kept[0], supports, seen)
+        ),
     )
+
+
+def is_borne_out(first: Suspect, supports: Mapping[str, Iterable[Support]], seen: Seen) -> bool:
+    """Latency alone is no finding where the paged service does not deviate at all.
+
+    Among many series some tail is always longer than it was; if users feel it, the symptom shows.
+    """
+    told = {support.signal for support in first.supports}
+    return not told <= FROM_METRICS or seen.symptom in supports
 
 
 def suspect(
@@ -198,10 +212,9 @@ def gather(seen: Seen, weights: Weights) -> dict[str, list[Support]]:
 
 def usable(seen: Seen) -> Iterable[Reading]:
     """The readings that count: a client's latency speaks of its callees."""
+    spoken = FROM_METRICS if seen.timed_spans else frozenset({Signal.CLIENT_LATENCY})
     for reading in seen.readings:
-        if reading.signal not in FROM_METRICS:
-            yield reading
-        elif not seen.timed_spans and reading.signal is Signal.LATENCY:
+        if reading.signal not in spoken:
             yield reading
     if not seen.timed_spans:
         yield from callees_of_slow_clients(seen)

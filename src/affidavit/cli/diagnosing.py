@@ -12,13 +12,13 @@ from typing import Final, NoReturn
 import anyio
 
 import affidavit
+from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.narration import Narrator
 from affidavit.cli.answer import show_release, show_undecided
-from affidavit.cli.opening import head_of, runs_at, sealed_file, settings_in_force
+from affidavit.cli.opening import head_of, runs_at, sealed_file, settings_in_force, source_of
 from affidavit.cli.outlet import check_out, write_out
 from affidavit.cli.screen import LeftAtOnce, tell
 from affidavit.cli.signals import heeding_signals
-from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.contract.journal import Entry
 from affidavit.contract.report import ReleaseRecord
@@ -91,14 +91,14 @@ def diagnose(order: Order) -> NoReturn:
 
 
 async def _diagnose(order: Order) -> int:
-    async with (
-        runs_at(order.store, may_make=True) as store,
-        incident_world(order.source, store, listen=Watcher()) as (world, incident),
-    ):
+    """The folder first, then the store: a folder that is refused leaves nothing behind."""
+    async with incident_world(order.source, MemoryStore(), listen=Watcher()) as (bare, incident):
         request = request_of(incident, order.source, question=order.question, profile=order.limits)
-        await start(world, request)
-        tell(f"run {request.run_id}: {request.question}")
-        return await _conduct(world, store, request.run_id, order)
+        async with runs_at(order.store, may_make=True) as store:
+            world = replace(bare, driver=replace(bare.driver, store=store))
+            await start(world, request)
+            tell(f"run {request.run_id}: {request.question}")
+            return await _conduct(world, store, request.run_id, order)
 
 
 def resume(run_id: str, store: str, out: Path | None, *, as_json: bool) -> NoReturn:
@@ -112,24 +112,10 @@ async def _resume(run_id: str, order: Order) -> int:
     async with runs_at(order.store) as store:
         await head_of(store, run_id)
         if await stored_release(store, run_id) is None:
-            source = Path(await _source_of(store, run_id))
+            source = await source_of(store, run_id)
             async with incident_world(source, store, listen=Watcher()) as (world, _):
                 return await _conduct(world, store, run_id, order)
         return await _show_stored(store, run_id, order)
-
-
-async def _source_of(store: Store, run_id: str) -> str:
-    """Where the incident of an earlier run lies. Raises InputRefused when that is not known."""
-    first = (await store.read(run_id))[0]
-    content = await store.artifact(run_id, str(first.data["request_digest"]))
-    source = None if content is None else AgentRequest.model_validate_json(content).source
-    if source is None:
-        raise InputRefused(
-            f"run {run_id} cannot be resumed: where its incident lies is not known",
-            code="RUN_EXPIRED",
-            hint="diagnose the incident anew",
-        )
-    return source
 
 
 async def _conduct(world: World, store: Store, run_id: str, order: Order) -> int:

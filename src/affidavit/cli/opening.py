@@ -10,6 +10,7 @@ from typing import Final
 
 from affidavit.adapters.store_url import open_store
 from affidavit.affidavit.document import FILE_BYTES_MAX
+from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import is_run_id
 from affidavit.ports.store import RunHead, Store
@@ -74,6 +75,21 @@ async def head_of(store: Store, run_id: str) -> RunHead:
             hint="`affidavit runs list` shows the runs of this store",
         )
     return head
+
+
+async def source_of(store: Store, run_id: str) -> Path:
+    """Where the incident of a run lies. Raises InputRefused (RUN_EXPIRED) where nobody knows."""
+    lines = await store.read(run_id)
+    address = str(lines[0].data["request_digest"]) if lines else ""
+    content = await store.artifact(run_id, address)
+    source = None if content is None else AgentRequest.model_validate_json(content).source
+    if source is None:
+        raise InputRefused(
+            f"run {run_id} cannot go on: where its incident lies is not known",
+            code="RUN_EXPIRED",
+            hint="diagnose the incident anew",
+        )
+    return Path(source)
 
 
 async def sealed_file(store: Store, run_id: str) -> bytes | None:

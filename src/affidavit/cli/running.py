@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, Literal, NoReturn
@@ -10,14 +11,15 @@ from typing import Final, Literal, NoReturn
 import anyio
 
 from affidavit.cli.answer import show_release, show_undecided
-from affidavit.cli.opening import head_of, runs_at
-from affidavit.cli.screen import one_line, say, say_json
+from affidavit.cli.opening import head_of, runs_at, source_of
+from affidavit.cli.screen import one_line, say, say_json, tell
+from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.contract.record import format_instant
 from affidavit.contract.report import ReleaseRecord
 from affidavit.core.fold import RunView, fold
 from affidavit.diagnose import stored_release
-from affidavit.ports.store import RunHead
+from affidavit.ports.store import RunHead, Store
 
 LISTED: Final = 50
 """Runs on one screen or two; `--json` lists as many."""
@@ -74,22 +76,63 @@ async def _standing(run_id: str, store: str) -> tuple[RunHead, ReleaseRecord | N
         return head, release, fold(await runs.read(run_id))
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What became of a word: whether a driver is there to hear it, and the outcome if it ended."""
+
+    driven: bool
+    outcome: str | None = None
+
+
 def ask_run(run_id: str, ask: Ask, store: str, *, as_json: bool) -> NoReturn:
     """Leave a word for whoever drives the run, in this process or another."""
-    is_driven = anyio.run(partial(_ask, run_id, ask, store))
+    asked = anyio.run(partial(_ask, run_id, ask, store))
     if as_json:
-        say_json({"run_id": run_id, "asked": ask, "driven": is_driven})
-    elif is_driven:
-        say(f"{run_id}: {ask} asked; its driver takes it in at once")
+        say_json({"run_id": run_id, "asked": ask, **asdict(asked)})
     else:
-        say(f"{run_id}: {ask} asked; nobody drives it now: affidavit runs resume {run_id}")
+        say(f"{run_id}: {_become(asked, ask, run_id)}")
     raise SystemExit(0)
 
 
-async def _ask(run_id: str, ask: Ask, store: str) -> bool:
-    """Post the word; whether a driver is there to hear it."""
+def _become(asked: Asked, ask: Ask, run_id: str) -> str:
+    if asked.outcome is not None:
+        return f"nobody drove it; it has ended as {asked.outcome}"
+    if asked.driven:
+        return f"{ask} asked; its driver takes it in at once, if that process is alive"
+    if ask == "pause":
+        return "nobody drives it; it waits already"
+    return f"{ask} asked; it ends with the next: affidavit runs resume {run_id}"
+
+
+async def _ask(run_id: str, ask: Ask, store: str) -> Asked:
     async with runs_at(store) as runs:
-        await head_of(runs, run_id)
+        head = await head_of(runs, run_id)
+        if ask == "pause" and (head.paused or await _is_due(runs, run_id)):
+            return Asked(driven=False)
         await runs.post(run_id, ask, "local")
-        now_us = (datetime.now(UTC) - _EPOCH) // timedelta(microseconds=1)
-        return run_id not in await runs.due(now_us)
+        if not await _is_due(runs, run_id):
+            return Asked(driven=True)
+        return await _end(runs, run_id)
+
+
+async def _is_due(runs: Store, run_id: str) -> bool:
+    """Whether the run waits for a driver."""
+    now_us = (datetime.now(UTC) - _EPOCH) // timedelta(microseconds=1)
+    return run_id in await runs.due(now_us)
+
+
+async def _end(runs: Store, run_id: str) -> Asked:
+    """Drive a cancelled run to its end, if its incident is still there; nothing is executed."""
+    from affidavit.diagnose import drive
+    from affidavit.wiring import incident_world
+
+    try:
+        async with incident_world(await source_of(runs, run_id), runs) as (world, _):
+            driven = await drive(run_id, world)
+    except InputRefused as refused:
+        if refused.code == "RUN_BUSY":
+            return Asked(driven=True)
+        tell(f"it cannot be ended here: {refused.message}")
+        return Asked(driven=False)
+    outcome = driven.outcome if isinstance(driven, ReleaseRecord) else None
+    return Asked(driven=False, outcome=None if outcome is None else str(outcome))

@@ -20,7 +20,7 @@ import yaml
 
 from affidavit.contract.errors import InputRefused
 
-Json: TypeAlias = "str | int | float | bool | None | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 SymptomSignal: TypeAlias = Literal[
     "latency", "errors", "availability", "cpu", "memory", "throughput", "unknown"
 ]

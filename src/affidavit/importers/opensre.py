@@ -51,7 +51,13 @@ UNITS: Final = {
 STATISTICS: Final = {"Average": "mean", "Maximum": "max", "Minimum": "min", "Sum": "sum"}
 
 PLATFORM: Final = frozenset(
-    {"scheduler", "cluster-autoscaler", "kubelet", "deployment-controller", "kube-controller-manager"}
+    {
+        "scheduler",
+        "cluster-autoscaler",
+        "kubelet",
+        "deployment-controller",
+        "kube-controller-manager",
+    }
 )
 """Log services that are the cluster itself."""
 
@@ -234,7 +240,9 @@ def load_rows(scenario: Scenario) -> Iterator[Row]:
         record = read_object(path)
         load = record.get("db_load") or {}
         service = str(record.get("db_instance_identifier", scenario.service))
-        for stamp, value in zip(load.get("timestamps") or (), load.get("values") or (), strict=True):
+        for stamp, value in zip(
+            load.get("timestamps") or (), load.get("values") or (), strict=True
+        ):
             yield metric(parse_stamp(stamp, path), service, "aws.rds.db_load", float(value),
                          unit="{session}", statistic="mean")  # fmt: skip
 

@@ -135,7 +135,7 @@ def make_incident(
             f"{target.metric.capitalize()}ObjectiveBreached",
             target.at,
             {"service": target.node, "metric": target.metric},
-        ),  # fmt: skip
+        ),
         baseline=extent(before),
         description=(
             "PetShop (arXiv 2311.04806), CC-BY-4.0. One value in five minutes; no logs, no traces. "

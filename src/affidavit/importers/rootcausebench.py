@@ -144,10 +144,13 @@ def make_incident(scenario: Scenario) -> Incident:
         alert=Alert(
             str(alert.get("monitor", "alert")),
             at,
-            {k: str(alert[k]) for k in ("service", "metric", "threshold", "observed", "severity")
-             if k in alert},
+            {
+                k: str(alert[k])
+                for k in ("service", "metric", "threshold", "observed", "severity")
+                if k in alert
+            },
             text,
-        ),  # fmt: skip
+        ),
         description="RootCauseBench, Apache-2.0. A synthetic incident.",
     )
 

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from affidavit.lab.faults import FAULTS
+from affidavit.lab.folder import write_json
 from affidavit.lab.incident import write_incident
+from affidavit.lab.nodes.upstream import LOOPBACK
 from affidavit.lab.observation import Observation
 from affidavit.lab.plant import PLANTS, Plant
 from affidavit.lab.rig import Link, Rig, RigError
@@ -25,6 +27,8 @@ from affidavit.lab.workplace import temporary_folder
 
 UP_MAX_S = 4 * 3600.0
 """A session ends by itself after this long: nobody needs a forgotten rig."""
+TARGETS_FILE = "prometheus-targets.json"
+"""Beside the socket: where a Prometheus (`file_sd_configs`) finds every process's text page."""
 _ORDER_MAX = 65_536  # bytes; the longest order holds two names and a path
 _ANSWER_S = 60.0  # a deploy under load is the slowest order, and takes a few seconds
 _LINE_S = 1.0  # an order is one line, sent at once
@@ -59,6 +63,7 @@ def up(
         rig.start_load(course.for_s, seed=len(plant.name))
         session = Session(observation, course)
         ports = ", ".join(f"{name} {port}" for name, port in rig.ports.items())
+        write_json(control.with_name(TARGETS_FILE), _targets(rig))
         say(f"{plant.name} is up for {course.for_s:.0f} s at most; loopback ports: {ports}")
         session.run(listener)
     say(f"{plant.name} is down")
@@ -162,6 +167,13 @@ class Session:
         return f"{made.folder}: {made.rows} rows, {made.size_bytes} bytes"
 
 
+def _targets(rig: Rig) -> list[dict[str, Any]]:
+    return [
+        {"targets": [f"{LOOPBACK}:{port}"], "labels": {"service": name, "plant": rig.plant.name}}
+        for name, port in rig.ports.items()
+    ]
+
+
 def _links(plant: Plant) -> tuple[Link, ...]:
     return tuple({f.link for f in FAULTS.values() if f.link and f.plant == plant.name})
 
@@ -181,6 +193,7 @@ def _listener(control: Path) -> Iterator[socket.socket]:
             yield listener
         finally:
             control.unlink(missing_ok=True)
+            control.with_name(TARGETS_FILE).unlink(missing_ok=True)
 
 
 def find_plant(name: str) -> Plant:

@@ -72,7 +72,7 @@ def _desk(sentence: Sentence, evidence: Evidence, asking: Desk, memory: _Memory)
     """What the sentence may rest on: its calls, and the sentences proved before it."""
     calls = evidence.of(sentence.calls)
     known = memory.told_to(sentence)
-    desk = replace(asking, calls=calls, _places={})
+    desk = replace(asking, calls=calls, wide=tuple(evidence.calls.values()), _places={})
     if not calls or not known:
         return desk
     record, tokens = tell(known, calls[0])

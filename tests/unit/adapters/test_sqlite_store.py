@@ -259,6 +259,7 @@ async def test_durable_writes_alone_are_synced(path: Path) -> None:
         quick, sure = ("quick", True), ("sure", False)
         assert commits == [sure, quick, quick, sure, sure]
         assert database.quick.execute("PRAGMA synchronous").fetchone() == (1,)  # NORMAL
+        assert database.quick.execute("PRAGMA wal_autocheckpoint").fetchone() == (0,)  # it syncs
         assert database.sure.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
 
 
@@ -383,11 +384,10 @@ async def test_expired_payloads_leave_the_disk(path: Path) -> None:
         for number in range(30):
             run = await write_steps(store, await begin_run(store, number), 5, size=40_000)
             lease = await lease_run(store, run.id)
-            small = [artifact(b"small payload"), artifact(b"stays in its page", "release")]
-            await store.append(lease, ending(run.last, artifacts=small))
+            await store.append(lease, ending(run.last))
         with by_hand(path) as look:
             (before,) = look.execute("PRAGMA page_count").fetchone()
-        assert await store.expire_artifacts(START_US + 2 * PAYLOADS_LIVE_US) == 180
+        assert await store.expire_artifacts(START_US + 2 * PAYLOADS_LIVE_US) == 150
         with by_hand(path) as look:
             (after,) = look.execute("PRAGMA page_count").fetchone()
             (free,) = look.execute("PRAGMA freelist_count").fetchone()
@@ -397,9 +397,21 @@ async def test_expired_payloads_leave_the_disk(path: Path) -> None:
         assert len(await store.artifacts(live.id)) == 5
         assert size_of(path, "-wal") == 0
     assert not holds(path, b"run_0000000000000005 3 payload")
-    assert not holds(path, b"small payload")
-    assert holds(path, b"stays in its page")
     assert holds(path, b"run_0000000000000100 3 payload")
+
+
+@pytest.mark.spec("C2")
+async def test_expired_payload_is_wiped_from_a_page_that_stays(path: Path) -> None:
+    """A small payload between things that are kept: its bytes are overwritten."""
+    kept = [artifact(b"kept %d " % number * 20, "release") for number in range(12)]
+    async with opened(path) as store:
+        run = await begin_run(store)
+        lease = await lease_run(store, run.id)
+        await store.append(lease, Append((), [*kept[:6], artifact(b"secret " * 30), *kept[6:]]))
+        await store.append(lease, ending(run.last))
+        assert await store.expire_artifacts(START_US + 2 * PAYLOADS_LIVE_US) == 1
+    assert holds(path, b"kept 11 kept")
+    assert not holds(path, b"secret secret")
 
 
 @pytest.mark.spec("C2")

@@ -13,7 +13,7 @@ from affidavit.affidavit.document import Document, PartStatements
 from affidavit.affidavit.recheck import Check, Verdict, recheck
 from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.states import Provenance
-from tests.support.worlds import act, conclude
+from tests.support.worlds import Script, act, conclude
 from tests.unit.affidavit.files import Forgery, opened, sealed_by, with_result
 
 TRUE = "The errors of checkout were 5."
@@ -29,7 +29,7 @@ def published() -> Document:
 def fallback() -> Document:
     """A fallback with facts of two calls and what the agent asks for."""
     limits = {"scope": "checkout", "missing_info": ["the logs of checkout"]}
-    script = [act("probe", "search"), conclude(conclusion=None, limitations=limits)]
+    script: Script = [act("probe", "search"), conclude(conclusion=None, limitations=limits)]
     return opened(sealed_by(script))
 
 

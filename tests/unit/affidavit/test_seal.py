@@ -21,7 +21,7 @@ from affidavit.contract.report import ReleaseRecord
 from affidavit.core.canonical import canonical_json
 from affidavit.diagnose import drive, start
 from affidavit.release.reading import read_json
-from tests.simulation.test_release_table import NO_CITES, ONE_FIX, PatchingRepairer
+from tests.simulation.test_release_table import BAD_IDS, ONE_FIX, PLAIN, PatchingRepairer
 from tests.support.runs import RUN_ID, request
 from tests.support.worlds import Script, act, conclude, world
 from tests.unit.affidavit.files import opened, sealed_by
@@ -88,11 +88,10 @@ def test_the_statements_of_a_repaired_report_are_those_that_the_guard_let_throug
         "attribute": "errors",
         "value": 5,
     }
-    analysis = {**NO_CITES.draft["analyses"][0], "statements": [statement]}  # type: ignore[index]
-    patch = ONE_FIX[:-1] + (
-        ', {"pointer": "/analyses/0/statements/0/tool_call_id", "ids": ["call_0001"]}]'
-    )
-    script = [act("probe"), conclude(analyses=[analysis], conclusion=NO_CITES.draft["conclusion"])]  # type: ignore[index]
+    analysis = {**BAD_IDS[0], "statements": [statement]}
+    more = ', {"pointer": "/analyses/0/statements/0/tool_call_id", "ids": ["call_0001"]}]'
+    script: Script = [act("probe"), conclude(analyses=[analysis], conclusion=PLAIN)]
+    patch = ONE_FIX.removesuffix("]") + more
     document = opened(sealed_by(script, repairer=PatchingRepairer(patch)))
     assert document.release.decision == "D2"
     (part, _) = document.statements
@@ -146,7 +145,7 @@ JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(10**20), 10**20)
-    | st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
+    | st.text(st.characters(codec="utf-8"), max_size=8)
     | st.decimals(allow_nan=False, allow_infinity=False, places=6),
     lambda inner: (
         st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=3)

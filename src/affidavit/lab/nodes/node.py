@@ -23,6 +23,7 @@ JsonObject = dict[str, Any]
 TRACE_RATIO = 0.2
 """Share of requests whose spans are kept, decided at the edge (head sampling)."""
 _BODY_MAX = 1_000_000  # no request inside the rig comes near it
+_TEXT_PAGE = "text/plain; version=0.0.4; charset=utf-8"  # Prometheus' text format
 _DRAIN_S = 3.0  # how long a replaced process may finish what it has begun
 _UNLOGGED = ("POST /sql", "GET /entries", "POST /entries", "POST /messages")
 # Servers of statements, entries and messages write no access log, as real ones do not.
@@ -154,7 +155,7 @@ class Node:
         """Answer one request: control door, text page, or a route under full telemetry."""
         url = urlsplit(target)
         if url.path == "/metrics":
-            return Reply(HTTPStatus.OK, self.telemetry.exposition().encode(), "text/plain")
+            return Reply(HTTPStatus.OK, self.telemetry.exposition().encode(), _TEXT_PAGE)
         values = {name: texts[-1] for name, texts in parse_qs(url.query).items()}
         if url.path.startswith("/-/"):
             return self._control(url.path[3:], body)

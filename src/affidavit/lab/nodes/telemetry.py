@@ -6,7 +6,7 @@ import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -180,19 +180,29 @@ class Telemetry:
         """The Prometheus text page. A quantile without a recent observation is left out."""
         since = time.monotonic() - SUMMARY_WINDOW_S
         with self._lock:
-            lines = [f"{name} {value:g}" for name, value in self._counters.items()]
+            counters = dict(self._counters)
             recent = {
                 name: sorted(value for at, value in values if at >= since)
                 for name, values in self._summaries.items()
             }
-        lines += [f"{name} {read():g}" for name, read in self._gauges.items()]
+        lines = [
+            *_typed("counter", ((name, f"{value:.15g}") for name, value in counters.items())),
+            *_typed("gauge", ((name, f"{read():.15g}") for name, read in self._gauges.items())),
+        ]
         for name, values in recent.items():
+            lines.append(f"# TYPE {name} summary")
             lines += [
                 f'{name}{{quantile="{q}"}} {quantile(values, float(q)):.3f}'
                 for q in QUANTILES
                 if values
             ]
         return "\n".join(lines) + "\n"
+
+
+def _typed(shape: str, samples: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in samples:
+        yield f"# TYPE {name} {shape}"
+        yield f"{name} {value}"
 
 
 def quantile(ordered: list[float], q: float) -> float:

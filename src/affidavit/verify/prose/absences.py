@@ -6,7 +6,6 @@ word that the query does not hold widens it; a filter that the sentence leaves o
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from affidavit.contract.states import EvidenceStatus
@@ -16,15 +15,10 @@ from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.polarity import is_negative
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.absence import asked
+from affidavit.verify.statements.absence import SPLIT, asked, phrases
 from affidavit.verify.statements.records import CallView
 from affidavit.verify.statements.words import names_in, stems_of
 
-_QUOTED: Final = re.compile(r"\"([^\"]{1,400})\"|'([^']{1,400})'")
-_SPLIT: Final = re.compile(r"\s*\|\s*|\s+OR\s+|\s*,\s*")
-_SEARCHES: Final = frozenset("query q search filter pattern grep text keyword keywords match phrase contains selector labelselector label_selector field_selector fieldselector labels".split())
-"""Arguments that say what was searched for, and not where or when."""
-_FREE_QUERY: Final = frozenset({"*", "", ".*", "all", "level:*"})
 _SOURCES: Final = frozenset(
     stems_of("log logs line lines event events row rows record records result results trace traces "
              "match matches entry entries data series sample samples alert alerts message messages")
@@ -117,43 +111,11 @@ def _names_filter(tokens: list[Token], call: CallView) -> bool:
         word for token in tokens for word in token.stems | stems_of(token.text)
     )
     names = frozenset(name for token in tokens for name in names_in(token.text))
-    return all(_mentions(phrase, said, stems, names) for phrase in _phrases(call))
-
-
-def _phrases(call: CallView) -> tuple[str, ...]:
-    """What was searched for: the quoted phrases of a search, else its words, else its pairs."""
-    found: list[str] = []
-    for name, value in call.arguments:
-        last = name.casefold().rsplit(".", 1)[-1]
-        if last in {"sql", "statement"}:
-            found.extend(one or other for one, other in _QUOTED.findall(value))
-        if last not in _SEARCHES or value.strip().casefold() in _FREE_QUERY:
-            continue
-        quoted = [
-            one or other for one, other in _QUOTED.findall(value)
-            if not _is_label(value, one or other)
-        ]  # fmt: skip
-        if quoted:
-            found.extend(quoted)
-        elif "{" not in value:
-            found.extend(_pairs(value))
-    return tuple(found)
-
-
-def _is_label(query: str, phrase: str) -> bool:
-    """Whether a quoted text is a label's value (`{app="x"}`), which says where and not what."""
-    return re.search(r"[\w.]\s*(?:=|!=|=~|!~)\s*[\"']" + re.escape(phrase), query) is not None
-
-
-def _pairs(query: str) -> tuple[str, ...]:
-    """The values of `field:value` and `field=value`, which all have to hold; else the whole text."""
-    parts = [part for part in re.split(r"\s+AND\s+|,|\s+and\s+", query) if part.strip()]
-    values = [re.split(r"[:=]+", part, maxsplit=1)[-1].strip() for part in parts]
-    return tuple(value for value in values if value not in _FREE_QUERY)
+    return all(_mentions(phrase, said, stems, names) for phrase in phrases(call))
 
 
 def _mentions(phrase: str, said: str, stems: frozenset[str], names: frozenset[str]) -> bool:
-    for alternative in _SPLIT.split(phrase):
+    for alternative in SPLIT.split(phrase):
         wanted = stems_of(alternative)
         if alternative.casefold() in said or (wanted and wanted <= stems):
             return True

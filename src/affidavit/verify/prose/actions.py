@@ -12,11 +12,12 @@ from decimal import Decimal
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose.binding import is_identity
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.markers import causal_in, is_open
+from affidavit.verify.prose.numbering import is_identity
 from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.moments import find_moments
 
 _SETTING: Final = re.compile(
     r"[A-Za-z][A-Za-z_\-]*(?:\([^()]{0,80}\))?|[a-z]+(?:[A-Z][a-z]+)+|[A-Z]{2,}"
@@ -35,11 +36,28 @@ def check_action(desk: Desk, clauses: tuple[Clause, ...], text: str) -> tuple[Su
             code = _premise(desk, clause, place, token)
             if code is not None:
                 codes.append(code)
-        if not _together(desk, clause):
+    for step in _steps(tuple(token for clause in clauses for token in clause.tokens)):
+        if not _together(desk, Clause(step)):
             codes.append(SupportCode.SUBJECT_REFUTED)
     if _reverts_unread(desk, clauses, text):
         codes.append(SupportCode.STATEMENT_UNPROVED)
     return tuple(dict.fromkeys(codes))
+
+
+_RELATIVE: Final = frozenset("which that whose where it its 它 其".split())
+_STEPS: Final = frozenset("and or then , ; ， ； 、 并 并且 然后 或 或者 再".split())
+
+
+def _steps(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
+    """The single steps of an action; what is said of a thing in passing stays with it."""
+    steps: list[list[Token]] = [[]]
+    for place, token in enumerate(tokens):
+        after = tokens[place + 1].text.casefold() if place + 1 < len(tokens) else ""
+        if token.text.casefold() in _STEPS and after not in _RELATIVE:
+            steps.append([])
+        else:
+            steps[-1].append(token)
+    return [tuple(step) for step in steps if step]
 
 
 def check_scope(
@@ -136,6 +154,8 @@ def _moment_known(desk: Desk, token: Token) -> bool:
             return True
         if moment.matches(call.call.envelope.observed_at):
             return True
+        if any(moment.is_like(asked) for asked in find_moments(call.about)):
+            return True
     return any(
         moment.clock_s == told.moment.clock_s
         for tokens in desk.told_tokens for told in tokens if told.moment is not None
@@ -147,7 +167,7 @@ def _together(desk: Desk, clause: Clause) -> bool:
     strong = [
         token for token in clause.tokens
         if (token.kind is Kind.NAME and any(sign.isdigit() for sign in token.text))
-        or is_identity(token)
+        or is_identity(clause.tokens, clause.tokens.index(token))
         or (token.kind is Kind.NUMBER and token.stated is not None and not token.spelled
             and not token.stated.unit and token.text.isdigit())
     ]  # fmt: skip

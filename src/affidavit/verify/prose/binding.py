@@ -13,13 +13,11 @@ from typing import Final
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.numbering import is_identity, labelled
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.records import CallView, RecordView
-from affidavit.verify.statements.words import stem
 
 _LISTING: Final = frozenset("and or , 、 和 与 及 以及 或 as well".split())
-IDENTITY_DIGITS_MIN: Final = 4
-"""A bare whole number of so many digits may be an id; a shorter one is a quantity."""
 WORDS_SHARE_MIN: Final = 0.6
 """Without a name, so much of a clause has to stand in one record."""
 
@@ -49,53 +47,6 @@ class Binding:
         """Every record that holds the clause's names."""
         places = sorted(frozenset().union(*self.allowed))
         return tuple(self.call.records[place] for place in places)
-
-
-def is_identity(token: Token) -> bool:
-    """Whether a number can only be a name: a bare whole number of four digits or more."""
-    stated = token.stated
-    return (
-        token.kind is Kind.NUMBER
-        and stated is not None
-        and not stated.unit
-        and not token.spelled
-        and token.text.isdigit()
-        and len(token.text) >= IDENTITY_DIGITS_MIN
-    )
-
-
-_NOT_LABELS: Final = frozenset(
-    "of in to from by at for with than and or about only all the a an is are was were has have had "
-    "least most over under above below between 和 与 有 为 是 到 至 从 的 共 约".split()
-)
-
-
-def labelled(tokens: tuple[Token, ...], place: int) -> bool:
-    """Whether a bare number is a thing's number: "partition 2", "revision 19", "task 311"."""
-    token = tokens[place]
-    if token.kind is not Kind.NUMBER or token.spelled or not token.text.replace(".", "").isdigit():
-        return False
-    before = tokens[place - 1] if place else None
-    if before is None or before.kind not in {Kind.WORD, Kind.NAME}:
-        return False
-    if before.end + 1 < token.start or before.text.casefold() in _NOT_LABELS:
-        return False
-    if before.kind is Kind.WORD and before.role not in {Role.CONTENT, Role.FREE}:
-        return False
-    return before.kind is Kind.NAME or not _is_verb(before.text)
-
-
-def _is_verb(word: str) -> bool:
-    low = word.casefold()
-    return low.endswith(("ed", "ing")) or stem(low) in _MEASURING
-
-
-_MEASURING: Final = frozenset(
-    stem(word) for word in
-    "count counts list lists hold holds take took show shows reach reaches reached stand stands "
-    "report reports return returns returned use uses need needs last lasts every total exit exited "
-    "exactly within after another other next further".split()
-)  # fmt: skip
 
 
 def content_of(clause: Clause) -> tuple[Token, ...]:
@@ -143,7 +94,7 @@ def _groups(clause: Clause, call: CallView, desk: Desk) -> list[list[frozenset[i
     listing = False
     for place, token in enumerate(clause.tokens):
         named = (
-            token.kind in {Kind.NAME, Kind.QUOTE} or is_identity(token)
+            token.kind in {Kind.NAME, Kind.QUOTE} or is_identity(clause.tokens, place)
             or labelled(clause.tokens, place)
         )  # fmt: skip
         if named:

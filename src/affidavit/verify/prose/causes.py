@@ -126,7 +126,7 @@ def _weigh(
 
 def _second(desk: Desk, call: CallView, tokens: tuple[Token, ...]) -> bool:
     """Whether another call holds a record of either end."""
-    for other in desk.calls:
+    for other in desk.wide or desk.calls:
         if other.id == call.id or other.call.envelope.evidence_class is EvidenceClass.GUIDANCE:
             continue
         for token in tokens:

@@ -10,18 +10,12 @@ from typing import Final
 from affidavit.contract.states import EvidenceClass, EvidenceStatus
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose import absences, actions, causes, directions, figures, markers, nouns
-from affidavit.verify.prose import polarity, quantifiers, times
-from affidavit.verify.prose.binding import (
-    Binding,
-    bind,
-    content_of,
-    is_identity,
-    labelled,
-    together,
-)
+from affidavit.verify.prose import polarity, quantifiers, roles, times
+from affidavit.verify.prose.binding import Binding, bind, content_of, together
 from affidavit.verify.prose.clauses import Clause, split_clauses
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.numbering import is_identity, labelled
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.sentences import Part
 from affidavit.verify.statements.records import CallView, RecordView
@@ -147,8 +141,8 @@ class _Check:
         for clause in clauses:
             topics = clause.topics or (self.topics if not clause.names else ())
             self._clause(Clause(clause.tokens, topics), effect=effect)
-            if clause.names:
-                self.topics = clause.names
+            if clause.subjects:
+                self.topics = clause.subjects
 
     def _clause(self, clause: Clause, *, effect: bool) -> None:
         desk = self.desk
@@ -156,8 +150,8 @@ class _Check:
         chosen = self._choose(clause, bindings)
         self._words(clause, chosen, effect=effect)
         self._hedges(clause)
-        self._numbers(clause, chosen)
         self._moments(clause, chosen)
+        self._numbers(clause, chosen)
         self._logic(clause, chosen)
         for binding in chosen:
             if binding.call.id != TOLD:
@@ -194,9 +188,34 @@ class _Check:
                 continue
             if nouns.is_label(clause.tokens, place) and not self._known(token):
                 continue
-            self.findings.refuse(_code_of(self.desk, token), token.text)
+            if self._is_linking(token):
+                continue
+            code = _code_of(self.desk, token)
+            if token.kind is Kind.WORD and self._is_elsewhere(clause, token, chosen):
+                code = SupportCode.SUBJECT_REFUTED
+            self.findings.refuse(code, token.text)
         if content and not any(together(self.desk, binding) for binding in chosen):
             self.findings.refuse(SupportCode.WORDS_UNBOUND, "(not together)")
+
+    def _is_elsewhere(self, clause: Clause, token: Token, chosen: list[Binding]) -> bool:
+        """Whether the word is said of another thing of the same kind, and not of this one."""
+        if not clause.names or not (nouns.claims(token) or token.proper):
+            return False
+        for item in chosen:
+            shapes = {record.shape for record in item.records()}
+            if any(
+                item.call.records[place].shape in shapes
+                for place in self.desk.places(item.call, token)
+            ):
+                return True
+        return False
+
+    def _is_linking(self, token: Token) -> bool:
+        """A conclusion may join what was told apart, with words that claim nothing themselves."""
+        return (
+            self.context.part is Part.CONCLUSION and token.kind is Kind.WORD
+            and not nouns.claims(token) and self._known(token)
+        )  # fmt: skip
 
     def _known(self, token: Token) -> bool:
         return any(self.desk.places(call, token) for call in self.desk.all)
@@ -210,6 +229,15 @@ class _Check:
             self.findings.refuse(SupportCode.SUBJECT_REFUTED, "(names not together)")
 
     def _hedges(self, clause: Clause) -> None:
+        """What may be, should be or has to be is no fact; nor is "since" what has no moment."""
+        words = [token.text.casefold() for token in clause.tokens]
+        for place, word in enumerate(words[:-1]):
+            if word in {"has", "have", "needs", "need"} and words[place + 1] == "to":
+                self.findings.refuse(SupportCode.WORDS_UNBOUND, "(has to)")
+            if word == "since" and not any(
+                token.kind in {Kind.MOMENT, Kind.NUMBER} for token in clause.tokens[place + 1 : place + 4]
+            ):
+                self.findings.refuse(SupportCode.STATEMENT_UNPROVED, "(since)")
         for token in clause.tokens:
             if token.kind is Kind.WORD and token.role is Role.HEDGE and not self._known(token):
                 self.findings.refuse(SupportCode.WORDS_UNBOUND, token.text)
@@ -237,7 +265,7 @@ class _Check:
             return True
         if any(self._by_field(figure, clause, binding) for binding in chosen):
             return True
-        if is_identity(figure.token) or labelled(clause.tokens, figure.place):
+        if is_identity(clause.tokens, figure.place) or labelled(clause.tokens, figure.place):
             if any(
                 self.desk.places(item.call, figure.token) & frozenset().union(*item.allowed)
                 for item in chosen
@@ -262,6 +290,8 @@ class _Check:
         if figure.operator != "=" and binding.call.id != TOLD:
             if figures.bound_by_comparison(figure, binding, window, self.before):
                 return True
+            if not figures.stands_beside(figure):
+                return False
         return bool(figures.bound_by_field(self.desk, figure, binding, window))
 
     def _window(self, clause: Clause, binding: Binding) -> tuple[datetime, datetime] | None:
@@ -304,6 +334,8 @@ class _Check:
         if polarity.is_negative(clause) and not any(polarity.denial_shown(item) for item in top):
             self.findings.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
         self._quantity_words(clause, chosen)
+        if roles.are_swapped(clause, chosen):
+            self.findings.refuse(SupportCode.DIRECTION_REFUTED, "(roles)")
         direction = directions.direction_in(clause)
         if direction is not None:
             said = [

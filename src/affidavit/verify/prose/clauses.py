@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.verify.prose.lexicon import DOWN, FLAT, REPORTING, UP, Role
+from affidavit.verify.prose.lexicon import VERBS, Role
+from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.words import stem
 
 _JOINING: Final = frozenset(
     "and but which whose who while whereas so because where when with after before of then since "
@@ -24,23 +24,6 @@ _BREAKING: Final = frozenset(
 )
 _STARTERS: Final = frozenset(
     "it its they their them this these those that which whose who he she 它 它们 该 此 这 其 其中 这些 那些".split()
-)
-_VERBS: Final = frozenset(
-    {
-        stem(word)
-        for word in "be is are was were have has had do does did can could will cannot".split()
-    }
-    | REPORTING
-    | UP
-    | DOWN
-    | FLAT
-)
-_NO_VERBS: Final = frozenset(
-    {
-        stem(word)
-        for word in "log logs request requests call calls report record list sample count total "
-        "range query search average date point name need use work".split()
-    }
 )
 _ZH_VERBS: Final = frozenset(
     "是 有 在 为 处于 位于 显示 表明 记录 记录了 写明 报告 返回 给出 出现 发生 开始 结束 完成 达到 达 "
@@ -59,6 +42,13 @@ class Clause:
     def names(self) -> tuple[Token, ...]:
         """The names in the clause itself."""
         return tuple(token for token in self.tokens if token.kind is Kind.NAME)
+
+    @property
+    def subjects(self) -> tuple[Token, ...]:
+        """The names in the clause, and the numbers that name."""
+        return tuple(
+            token for place, token in enumerate(self.tokens) if names_thing(self.tokens, place)
+        )
 
     def of(self, kind: Kind) -> tuple[Token, ...]:
         """The clause's tokens of one kind."""
@@ -97,7 +87,28 @@ def _breaks(tokens: tuple[Token, ...], place: int) -> bool:
         if before.text == ":":
             return False
         return earlier is not None and token.kind is Kind.WORD and earlier.kind is not token.kind
-    return token.kind is Kind.WORD and low in _BREAKING and before.kind is not Kind.SIGN
+    if token.kind is Kind.WORD and low in _BREAKING and before.kind is not Kind.SIGN:
+        return True
+    return low == "and" and _new_subject(tokens, place)
+
+
+def _new_subject(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether an "and" joins two statements: a name and a verb behind it, a verb before it."""
+    behind = tokens[place + 1 : place + 5]
+    named = [at for at, token in enumerate(behind[:3]) if token.kind is Kind.NAME]
+    if not named or not has_verb(behind[named[0] + 1 :]):
+        return False
+    start = max((at for at in range(place) if tokens[at].text in {",", ";", "，"}), default=0)
+    return has_verb(tokens[start:place])
+
+
+def stands_alone(tokens: list[Token]) -> bool:
+    """Whether a fragment says something by itself: it has a verb, or a name and a number."""
+    if has_verb(tokens):
+        return True
+    named = any(token.kind is Kind.NAME for token in tokens)
+    said = any(token.kind in {Kind.NUMBER, Kind.QUOTE} and not token.spelled for token in tokens)
+    return named and said
 
 
 def has_verb(tokens: list[Token] | tuple[Token, ...]) -> bool:
@@ -106,10 +117,7 @@ def has_verb(tokens: list[Token] | tuple[Token, ...]) -> bool:
         if token.kind is not Kind.WORD:
             continue
         low = token.text.casefold()
-        base = stem(low)
-        if low in _ZH_VERBS or token.role in {Role.UP, Role.DOWN, Role.FLAT}:
-            return True
-        if base in _VERBS and (base not in _NO_VERBS or low.endswith("ed")):
+        if low in _ZH_VERBS or low in VERBS or token.role in {Role.UP, Role.DOWN}:
             return True
         if low.isascii() and (low.endswith("ed") or low.endswith("n't")):
             return True
@@ -120,7 +128,7 @@ def _merge(pieces: list[list[Token]]) -> list[list[Token]]:
     merged: list[list[Token]] = []
     waiting: list[Token] = []
     for piece in pieces:
-        if not has_verb(piece):
+        if not stands_alone(piece):
             if merged and not waiting:
                 merged[-1].extend(piece)
             else:
@@ -142,7 +150,7 @@ def _with_topics(pieces: list[list[Token]]) -> tuple[Clause, ...]:
     for piece in pieces:
         words = [token for token in piece if token.kind is not Kind.SIGN]
         starts = words[0].text.casefold() in _STARTERS if words else False
-        own = tuple(token for token in piece if token.kind is Kind.NAME)
+        own = Clause(tuple(piece)).subjects
         inherits = starts or not own
         clauses.append(Clause(tuple(piece), topics if inherits else ()))
         topics = own if own and not starts else (topics or own)

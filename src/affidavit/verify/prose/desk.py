@@ -33,6 +33,7 @@ class Desk:
     """The evidence of one sentence, and a memory of where each token stands in it."""
 
     calls: tuple[CallView, ...]
+    wide: tuple[CallView, ...] = ()
     told: CallView | None = None
     told_tokens: tuple[tuple[Token, ...], ...] = ()
     asked_names: frozenset[str] = frozenset()

@@ -24,7 +24,7 @@ from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
-from affidavit.verify.statements.words import stems_of
+from affidavit.verify.statements.words import stem, stems_of
 
 _BEFORE_WORDS: Final = 5
 _AFTER_WORDS: Final = 3
@@ -119,22 +119,36 @@ def operator_at(tokens: tuple[Token, ...], place: int) -> str:
 
 
 def near_words(figure: Figure) -> frozenset[str]:
-    """The stems of the words around a number, up to the next number on either side."""
+    """The stems of the words around a number, up to the next number that is not listed with it."""
     tokens, place = figure.clause.tokens, figure.place
-    near: list[Token] = []
-    for token in reversed(tokens[max(0, place - _BEFORE_WORDS) : place]):
-        if token.kind is Kind.NUMBER:
-            break
-        near.append(token)
-    for token in tokens[place + 1 : place + 1 + _AFTER_WORDS]:
-        if token.kind is Kind.NUMBER or token.text in {";", "；"}:
-            break
-        near.append(token)
+    near = [
+        *_reach(tuple(reversed(tokens[:place])), _BEFORE_WORDS),
+        *_reach(tokens[place + 1 :], _AFTER_WORDS),
+    ]
     found: set[str] = set()
     for token in near:
         if token.kind in {Kind.WORD, Kind.NAME}:
             found |= token.stems | stems_of(token.text)
     return frozenset(found) - FUNCTION
+
+
+def _reach(tokens: tuple[Token, ...], words: int) -> list[Token]:
+    near: list[Token] = []
+    listing = True
+    for token in tokens:
+        if len(near) >= words or token.text in {";", "；"}:
+            break
+        if token.kind is Kind.NUMBER:
+            if not listing:
+                break
+            continue
+        listing = listing and token.text.casefold() in _LISTED
+        if token.kind is not Kind.SIGN and token.text.casefold() not in _LISTED:
+            near.append(token)
+    return near
+
+
+_LISTED: Final = frozenset("and or , 、 和 与 及 次 个 条 台 名".split())
 
 
 def bound_by_field(
@@ -146,13 +160,42 @@ def bound_by_field(
     found: list[RecordView] = []
     for records, strict in ((binding.records(), False), (binding.wider(), True)):
         for record in records:
-            if not _timed(record, moment, window):
+            if record.call == TOLD:
+                if not all(record.stands_at(m.moment) for m in figure.clause.of(Kind.MOMENT) if m.moment):
+                    continue
+            elif not _timed(record, moment, window):
                 continue
             if _fits(figure, record, near, binding.call.about_stems, strict=strict):
                 found.append(record)
         if found:
             break
     return tuple(found)
+
+
+def stands_beside(figure: Figure) -> bool:
+    """Whether a compared number stands so to the number before it: "-31 dBm, below -18 dBm"."""
+    stated = figure.stated
+    for token in reversed(figure.clause.tokens[: figure.place]):
+        if token.stated is None:
+            continue
+        other = token.stated
+        number = convert(other.number, other.unit, stated.unit) if stated.unit else other.number
+        if number is None:
+            return True
+        return _compares(number, figure.operator, stated.number)
+    return True
+
+
+def _compares(left: Decimal, operator: str, right: Decimal) -> bool:
+    match operator:
+        case "<":
+            return left < right
+        case "<=":
+            return left <= right
+        case ">":
+            return left > right
+        case _:
+            return left >= right
 
 
 def _fits(
@@ -282,15 +325,7 @@ def _stands(figure: Figure, field: Field) -> bool:
         if converted is None:
             return False
         number = converted
-    match figure.operator:
-        case "<":
-            return number < stated.number
-        case "<=":
-            return number <= stated.number
-        case ">":
-            return number > stated.number
-        case _:
-            return number >= stated.number
+    return _compares(number, figure.operator, stated.number)
 
 
 def _spoken_of(clause: Clause, binding: Binding, before: Binding | None) -> frozenset[int]:

@@ -63,7 +63,7 @@ FUNCTION: Final = _set(
 )
 """Words that only tie others together. Those with a role below are looked at there first."""
 
-REPORTING: Final = _set(
+_REPORTING: Final = (
     "log logs logged show shows report reports reported list lists listed say says state states "
     "stated give gives given name names named record records recorded return returns returned "
     "answer answers answered see seen find found read reads print prints printed display displays "
@@ -84,7 +84,16 @@ REPORTING: Final = _set(
     "detect detects detected according total totals equal equals consist consists average averages "
     "averaged vary varies varied range ranges ranged do went"
 )
+REPORTING: Final = _set(_REPORTING)
 """What a report does with facts: it logs, lists, shows, returns. These claim nothing by themselves."""
+
+VERBS: Final = frozenset(_REPORTING.split()) - frozenset(
+    "log logs request requests call calls report reports record count counts total totals range use "
+    "query search average averages date point points name need needs work name names list lists "
+    "cover state states open average run end ends start set sets hit attempt attempts sample match "
+    "look looks account accounts amount amounts order".split()
+) | frozenset("be is are was were am been have has had do does did can could cannot".split())
+"""Forms that are verbs wherever they stand; a form that may be a noun is none of them."""
 
 GENERAL: Final = _set(
     "time times moment moments minute minutes second seconds hour hours day days week weeks month "
@@ -124,7 +133,7 @@ NEGATION: Final = _set(
 HEDGE: Final = _set(
     "may might could probably possibly perhaps presumably apparently seem seems seemed likely "
     "unlikely suspect suspected suspects assume assumed assumption guess believe believed should "
-    "would suggest suggests suggested potentially maybe arguably supposedly appears"
+    "would suggest suggests suggested potentially maybe arguably supposedly appears must ought"
 )
 UP: Final = _set(
     "rise rose risen rising rises grow grew grows grown growing increase increased increases "

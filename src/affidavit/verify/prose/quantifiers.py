@@ -13,6 +13,7 @@ from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import EVERY, ONLY, Role
+from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.words import stem
 
@@ -69,7 +70,7 @@ def holds_for_all(desk: Desk, clause: Clause, binding: Binding, place: int) -> b
             domain = domain & found
     said = [
         desk.places(call, token) for token in rest
-        if _says(token) and 0 < len(desk.places(call, token)) < len(call.records)
+        if (_says(token) or _value(clause, token)) and 0 < len(desk.places(call, token)) < len(call.records)
     ]  # fmt: skip
     if not said:
         return True
@@ -82,9 +83,15 @@ def holds_for_all(desk: Desk, clause: Clause, binding: Binding, place: int) -> b
 
 
 def _says(token: Token) -> bool:
-    return token.kind in {Kind.NAME, Kind.QUOTE, Kind.NUMBER} or (
+    return token.kind in {Kind.NAME, Kind.QUOTE} or (
         token.kind is Kind.WORD and token.role is Role.CONTENT
     )
+
+
+def _value(clause: Clause, token: Token) -> bool:
+    """Whether a number is what is said of each: "code 404", and not "14 and 13 times"."""
+    place = clause.tokens.index(token)
+    return names_thing(clause.tokens, place) and token.kind is Kind.NUMBER
 
 
 def _names_before(clause: Clause, place: int) -> bool:

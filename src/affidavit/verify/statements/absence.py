@@ -17,9 +17,16 @@ from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView
 from affidavit.verify.statements.select import select
-from affidavit.verify.statements.words import names_in, stem
+from affidavit.verify.statements.words import stem
 
-_ALTERNATIVES: Final = re.compile(r"\s*\|\s*|\s+OR\s+|\s*,\s*|\s+or\s+|[\"'`“”]+")
+_QUOTED: Final = re.compile(r"\"([^\"]{1,400})\"|'([^']{1,400})'")
+SPLIT: Final = re.compile(r"\s*\|\s*|\s+OR\s+|\s*,\s*")
+_SEARCHES: Final = frozenset(
+    "query q search filter pattern grep text keyword keywords match phrase contains selector "
+    "labelselector label_selector field_selector fieldselector labels level severity reason".split()
+)
+"""Arguments that say what was searched for, and not where or when."""
+_FREE_QUERY: Final = frozenset({"*", "", ".*", "all", "level:*"})
 _SIGNS: Final = re.compile(r"[\"'`“”{}()\[\]|=~:,;\\]+")
 
 
@@ -49,17 +56,16 @@ def covers(scope: Window | None, window: Window) -> bool:
 def asked(call: CallView, query: str) -> bool:
     """Whether the call asked for this: the whole query, or one of its alternatives."""
     wanted = _plain(query)
-    scope = call.call.envelope.scope.query
     if not wanted:
         return False
-    if wanted == _plain(scope):
-        return True
-    return any(wanted == _plain(part) for part in _ALTERNATIVES.split(scope)) or any(
-        wanted == _plain(part)
-        for quoted in re.findall(r"\"([^\"]{1,400})\"|'([^']{1,400})'", scope)
-        for whole in quoted if whole
-        for part in (whole, *_ALTERNATIVES.split(whole))
-    )  # fmt: skip
+    searches = [value for name, value in call.arguments if _is_search(name)]
+    whole = {_plain(value) for value in searches or [value for _, value in call.arguments]}
+    parts = {_plain(part) for phrase in phrases(call) for part in (phrase, *SPLIT.split(phrase))}
+    return wanted in whole | parts
+
+
+def _is_search(name: str) -> bool:
+    return name.casefold().rsplit(".", 1)[-1] in _SEARCHES
 
 
 def _plain(text: str) -> str:
@@ -67,10 +73,40 @@ def _plain(text: str) -> str:
 
 
 def _filtered(call: CallView) -> bool:
-    """Whether what was asked names more than a service: then silence is about that filter only."""
-    scope = call.call.envelope.scope
-    own = names_in(scope.service or "")
-    return bool(frozenset(_plain(scope.query).split()) - own - {"*", "all"})
+    """Whether something was searched for: then silence is about that only."""
+    return bool(phrases(call))
+
+
+def phrases(call: CallView) -> tuple[str, ...]:
+    """What was searched for: the quoted phrases of a search, else its words, else its pairs."""
+    found: list[str] = []
+    for name, value in call.arguments:
+        last = name.casefold().rsplit(".", 1)[-1]
+        if last in {"sql", "statement"}:
+            found.extend(one or other for one, other in _QUOTED.findall(value))
+        if last not in _SEARCHES or value.strip().casefold() in _FREE_QUERY:
+            continue
+        quoted = [
+            one or other for one, other in _QUOTED.findall(value)
+            if not _is_label(value, one or other)
+        ]  # fmt: skip
+        if quoted:
+            found.extend(quoted)
+        elif "{" not in value:
+            found.extend(_pairs(value))
+    return tuple(found)
+
+
+def _is_label(query: str, phrase: str) -> bool:
+    """Whether a quoted text is a label's value (`{app="x"}`), which says where and not what."""
+    return re.search(r"[\w.]\s*(?:=|!=|=~|!~)\s*[\"']" + re.escape(phrase), query) is not None
+
+
+def _pairs(query: str) -> tuple[str, ...]:
+    """The values of `field:value` and `field=value`, which all have to hold; else the whole text."""
+    parts = [part for part in re.split(r"\s+AND\s+|,|\s+and\s+", query) if part.strip()]
+    values = [re.split(r"[:=]+", part, maxsplit=1)[-1].strip() for part in parts]
+    return tuple(value for value in values if value not in _FREE_QUERY)
 
 
 def _about(call: CallView, subject: str) -> bool:

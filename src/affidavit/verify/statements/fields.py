@@ -29,6 +29,8 @@ _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?"
 _WITH_UNIT: Final = re.compile(
     r"(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?) ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?)"
 )
+KEY_VALUE: Final = re.compile(r"\s{0,40}(?P<key>[A-Za-z_%][\w .()/%\-]{0,60}?) ?[:=] ?(?P<value>\S.{0,300})")
+"""A whole line that names one value."""
 NEAR_CHARS: Final = 48
 """How far around a bare number its words may stand: about six words on either side."""
 
@@ -60,6 +62,10 @@ def fields_of(fact: Fact) -> Iterator[Field]:
         case Line():
             if fact.count is not None:
                 yield Field("count", frozenset({"count"}), str(fact.count), Decimal(fact.count))
+            named = KEY_VALUE.fullmatch(fact.text)
+            if named and read_number(named["value"])[0] is None:
+                key = named["key"]
+                yield Field(key, stems_of(key), named["value"].strip())
             yield from read_fields(fact.text)
         case Row():
             for cell in fact.cells:

@@ -19,7 +19,7 @@ from affidavit.contract.evidence import Cell, Change, Edge, Fact, Line, Onset, Q
 from affidavit.contract.record import format_instant
 from affidavit.contract.snapshots import VerifiedCall
 from affidavit.contract.states import Emitter
-from affidavit.verify.statements.fields import Field, fields_of
+from affidavit.verify.statements.fields import KEY_VALUE, Field, fields_of
 from affidavit.verify.statements.moments import Moment, find_moments
 from affidavit.verify.statements.words import names_in, stems_of
 
@@ -215,13 +215,56 @@ def view_call(call: VerifiedCall) -> CallView:
             groups[-1].append(place)
         else:
             groups.append([place])
+    groups, asides = _part_asides(groups, envelope.facts)
+    groups = [*groups, *_whole_report(groups, envelope.facts)]
     return CallView(
         call,
         tuple(
-            view_item(call.tool_call_id, place, tuple(group), envelope.facts, envelope.emitter)
+            view_item(
+                call.tool_call_id, place, tuple(group), envelope.facts, envelope.emitter,
+                asides.get(getattr(envelope.facts[group[0]], "subject", None) or "", ""),
+            )
             for place, group in enumerate(groups)
         ),
-    )
+    )  # fmt: skip
+
+
+def _part_asides(
+    groups: list[list[int]], facts: tuple[Fact, ...]
+) -> tuple[list[list[int]], dict[str, str]]:
+    """The labels of a series stand beside each of its readings, and are no item of their own."""
+    subjects = {fact.subject for fact in facts if isinstance(fact, Value)}
+    kept: list[list[int]] = []
+    asides: dict[str, str] = {}
+    for group in groups:
+        first = facts[group[0]]
+        if (
+            len(group) == 1 and isinstance(first, Row) and first.subject in subjects
+            and first.subject not in asides and first.at is None
+        ):  # fmt: skip
+            asides[first.subject or ""] = _text(first, own=False)
+        else:
+            kept.append(group)
+    return kept, asides
+
+
+def _whole_report(groups: list[list[int]], facts: tuple[Fact, ...]) -> list[list[int]]:
+    """Undated `key: value` lines of one subject, as one record beside the lines themselves."""
+    lines = [group[0] for group in groups if isinstance(facts[group[0]], Line)]
+    if len(lines) < REPORT_LINES_MIN or len(lines) != len(groups):
+        return []
+    texts = [facts[place] for place in lines]
+    subjects = {getattr(fact, "subject", None) for fact in texts}
+    pairs = sum(1 for fact in texts if isinstance(fact, Line) and KEY_VALUE.fullmatch(fact.text))
+    dated = any(getattr(fact, "at", None) for fact in texts)
+    if len(subjects) > 1 or dated or pairs * 2 < len(lines) or len(lines) > REPORT_LINES_MAX:
+        return []
+    return [lines]
+
+
+REPORT_LINES_MIN: Final = 3
+REPORT_LINES_MAX: Final = 400
+"""A longer list of lines is a file and no report about one thing."""
 
 
 def _joins(group: list[Fact], fact: Fact) -> bool:
@@ -246,6 +289,9 @@ def _joins(group: list[Fact], fact: Fact) -> bool:
     )  # fmt: skip
 
 
+PARTS_OF_ITEM_MAX: Final = 4
+"""An item has its line, what the server said of it, and its fields; more parts are a report."""
+
 MESSAGE_CHARS_MIN: Final = 7
 """A cell shorter than this is no message that a line would repeat."""
 
@@ -259,12 +305,17 @@ def _names_own_line(first: Fact, fact: Fact) -> bool:
 
 
 def view_item(
-    call: str, place: int, group: tuple[int, ...], facts: tuple[Fact, ...], emitter: Emitter
+    call: str,
+    place: int,
+    group: tuple[int, ...],
+    facts: tuple[Fact, ...],
+    emitter: Emitter,
+    aside: str = "",
 ) -> RecordView:
     """Some facts of one item as one record."""
     parts = [facts[index] for index in group]
     first = parts[0]
-    texts = dict.fromkeys(_text(fact, own=False) for fact in parts)
+    texts = dict.fromkeys((*(_text(fact, own=False) for fact in parts), aside))
     return RecordView(
         call=call,
         place=place,
@@ -275,8 +326,8 @@ def view_item(
         emitter=_emitter(parts, emitter),
         fields=tuple(dict.fromkeys(item for fact in reversed(parts) for item in fields_of(fact))),
         text=" \n ".join(texts),
-        own=" ".join(_text(fact, own=True) for fact in parts),
-        shape=_shape(parts),
+        own=" ".join((*(_text(fact, own=True) for fact in parts), aside)),
+        shape="report" if len(group) > PARTS_OF_ITEM_MAX else _shape(parts),
     )
 
 

@@ -142,12 +142,18 @@ def convert(number: Decimal, unit: str, to: str) -> Decimal | None:
     return number * have.factor / want.factor
 
 
+def _base_of(unit: str) -> str:
+    """A bare number may be bytes, and no other measure: counters of bytes seldom say so."""
+    known = UNITS.get(unit) or UNITS.get(unit.lower())
+    return "B" if known and known.dimension == "bytes" and known.factor == 1 else ""
+
+
 def agrees(stated: Stated, number: Decimal, unit: str) -> bool:
     """Whether a fact is what was stated, at the digits it was stated with."""
     if not stated.unit or not unit_of(stated.unit):
         converted: Decimal | None = number
     else:
-        converted = convert(number, unit, stated.unit)
+        converted = convert(number, unit or _base_of(stated.unit), stated.unit)
     if converted is None:
         return False
     slack = stated.step / 2

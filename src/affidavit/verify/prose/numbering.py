@@ -1,0 +1,77 @@
+"""Numbers that name: "partition 2", "session 50377"; and those that measure."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.words import stem
+
+_MEASURES: Final = frozenset(
+    "from until per uses used holds held counts count reports total 达 达到 用 使用 了".split()
+)
+IDENTITY_DIGITS_MIN: Final = 4
+"""A bare whole number of so many digits may be an id; a shorter one is a quantity."""
+
+def is_identity(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a number can only be a name: a bare whole number of four digits or more.
+
+    Not behind a word that measures ("to 181990", "of 2147483648").
+    """
+    token = tokens[place]
+    stated = token.stated
+    before = tokens[place - 1].text.casefold() if place else ""
+    if before in _NOT_LABELS - {"and", "or", "和", "与"} or before in _MEASURES:
+        return False
+    return (
+        token.kind is Kind.NUMBER
+        and stated is not None
+        and not stated.unit
+        and not token.spelled
+        and token.text.isdigit()
+        and len(token.text) >= IDENTITY_DIGITS_MIN
+    )
+
+
+_NOT_LABELS: Final = frozenset(
+    "of in to from by at for with than and or about only all the a an is are was were has have had "
+    "least most over under above below between 和 与 有 为 是 到 至 从 的 共 约".split()
+)
+
+
+def labelled(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a bare number is a thing's number: "partition 2", "revision 19", "task 311"."""
+    token = tokens[place]
+    if token.kind is not Kind.NUMBER or token.spelled or not token.text.replace(".", "").isdigit():
+        return False
+    before = tokens[place - 1] if place else None
+    if before is None or before.kind not in {Kind.WORD, Kind.NAME}:
+        return False
+    if before.end + 1 < token.start or before.text.casefold() in _NOT_LABELS:
+        return False
+    if before.kind is Kind.WORD and before.role not in {Role.CONTENT, Role.FREE}:
+        return False
+    if not before.text.isascii() and before.role is not Role.CONTENT:
+        return False
+    return before.kind is Kind.NAME or not _is_verb(before.text)
+
+
+def _is_verb(word: str) -> bool:
+    low = word.casefold()
+    return low.endswith(("ed", "ing")) or stem(low) in _MEASURING
+
+
+_MEASURING: Final = frozenset(
+    stem(word) for word in
+    "count counts list lists hold holds take took show shows reach reaches reached stand stands "
+    "report reports return returns returned use uses need needs last lasts every total exit exited "
+    "exactly within after another other next further".split()
+)  # fmt: skip
+
+
+def names_thing(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a token names a thing: a name, or a number that is one."""
+    return (
+        tokens[place].kind is Kind.NAME or is_identity(tokens, place) or labelled(tokens, place)
+    )
