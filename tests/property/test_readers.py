@@ -76,7 +76,7 @@ def envelope_of(result: object, tool: str = "tool", **said: Any) -> Envelope | N
     st.sampled_from(["success", "no_data", "error"]),
     st.one_of(st.none(), st.integers(0, 50)),
 )
-@settings(max_examples=100000, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_any_result_is_read_truthfully_and_within_bounds(
     result: object, tool: str, status: str, total: int | None
 ) -> None:
@@ -98,7 +98,7 @@ def test_any_result_is_read_truthfully_and_within_bounds(
 
 @pytest.mark.spec("T5")
 @given(texts, st.sampled_from(TOOLS))
-@settings(max_examples=100000, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_every_line_of_a_text_stays_quotable(text: str, tool: str) -> None:
     """Word for word, whichever reader took it, but for documents, whose leaves are quotable."""
     envelope = envelope_of(text, tool)
@@ -114,7 +114,7 @@ def test_every_line_of_a_text_stays_quotable(text: str, tool: str) -> None:
 
 @pytest.mark.spec("T5")
 @given(st.one_of(documents, texts), st.sampled_from(TOOLS))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_reading_twice_gives_the_same(result: object, tool: str) -> None:
     """No order of a set, no clock, no chance."""
     assert envelope_of(result, tool) == envelope_of(result, tool)
@@ -122,7 +122,7 @@ def test_reading_twice_gives_the_same(result: object, tool: str) -> None:
 
 @pytest.mark.spec("C13", "N16")
 @given(st.from_regex(r"[a-z]{3,8}(_because_[a-z]{3,8}){1,3}", fullmatch=True), st.integers(0, 4))
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_caller_s_words_are_marked_wherever_they_stand(words: str, place: int) -> None:
     """In a path, a query, an agent, a referrer, a field."""
     line = (
@@ -165,7 +165,7 @@ def work_of(text: str, tool: str) -> int:
     st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4).map("".join),
     st.sampled_from(TOOLS),
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_four_times_the_text_is_about_four_times_the_work(unit: str, tool: str) -> None:
     """Work grows with the text: eight times for four times is the most that noise may make."""
     times = max(1, 1_500 // len(unit))

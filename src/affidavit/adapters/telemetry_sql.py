@@ -113,7 +113,7 @@ def views(table: str, keys: str, figures: tuple[str, ...], base: str = "quiet_n"
 # --- metrics -------------------------------------------------------------------------------------
 
 RATIO_NAME: Final = "util|percent|ratio|usage_rate|pct"
-"""A series of a share, which has a meaningful floor; raw usage has none."""
+"""A series of a share has a floor that means something. Raw usage speaks where there is none."""
 
 CPU_FLOOR_POINTS: Final = 2.0
 MEMORY_FLOOR_POINTS: Final = 1.0
@@ -127,7 +127,7 @@ ABNORMAL_SCALES: Final = 3
 
 RESOURCE_SHIFTS: Final = """
 WITH {phased}, series AS (
-    SELECT service, metric, statistic, unit, resource,
+    SELECT service, metric, statistic, unit, resource, bool_or(is_share) AS is_share,
         median(value) FILTER (WHERE phase IN (0, 2)) AS before,
         1.4826 * mad(value) FILTER (WHERE phase IN (0, 2)) AS spread,
         count(*) FILTER (WHERE phase IN (0, 2)) AS baseline_samples,
@@ -136,19 +136,18 @@ WITH {phased}, series AS (
         count(*) FILTER (WHERE phase IN (1, 3)) AS samples,
         CASE WHEN lower(unit) IN ('%', 'percent') THEN 1
              WHEN unit = '1' OR max(value) <= 1.5 THEN 0.01 ELSE 1 END AS point
-    FROM samples
-    WHERE resource IS NOT NULL AND is_share AND isfinite(value)
+    FROM samples WHERE resource IS NOT NULL AND isfinite(value)
     GROUP BY service, metric, statistic, unit, resource
 ), scaled AS (
-    SELECT *, greatest(spread, {share} * abs(before),
-        point * CASE resource WHEN 'cpu' THEN {cpu} ELSE {memory} END) AS scale
+    SELECT *, greatest(spread, {share} * abs(before), CASE WHEN is_share
+        THEN point * CASE resource WHEN 'cpu' THEN {cpu} ELSE {memory} END ELSE 1e-6 END) AS scale
     FROM series WHERE baseline_samples >= 2 AND samples > 0
 ), best AS (
     SELECT service, resource, metric, statistic, unit, before, after, scale,
         greatest(0, (after - before) / scale) AS strength, samples, baseline_samples
     FROM scaled
     QUALIFY row_number() OVER (PARTITION BY service, resource
-        ORDER BY (after - before) / scale DESC, metric, statistic) = 1
+        ORDER BY is_share DESC, (after - before) / scale DESC, metric, statistic) = 1
 ), onsets AS (
     SELECT service, resource, min(at_us) AS abnormal_us
     FROM samples JOIN best USING (service, resource, metric, statistic, unit)
@@ -170,7 +169,7 @@ def resource_shifts(metrics: str, bounds: Bounds) -> Query:
     """How far cpu and memory of each service rose over their own median.
 
     strength = (second highest of the incident - median before) / max(1.4826 MAD, 15 % of the
-    median, 2 points of cpu or 1 of memory). Columns: service, resource (cpu or memory), metric,
+    median, 2 points of cpu or 1 of memory); a share (utilization) goes before raw usage. Columns: service, resource (cpu or memory), metric,
     statistic, unit, before, after, scale, strength, samples, baseline_samples, and the onset as an
     interval: normal_us, the sample before, and abnormal_us, the first three scales above (both
     null where none is). Series named system.* belong to a node and are shared by what runs on it:

@@ -10,13 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from decimal import Context, Decimal
 from typing import Final
 
-from affidavit.contract.evidence import Change, Edge, Line, Quantity, Window
+from affidavit.contract.evidence import Change, Edge, Line, Quantity, Scope
 from affidavit.contract.record import format_instant
 
 _DIGITS: Final = Context(prec=3)
+
+_WHOLE_FROM: Final = 100
+"""From here on three digits are no decimals."""
 
 QUOTE_CHARS_MAX: Final = 160
 """As much of a log line as a reader needs to recognise it."""
@@ -45,8 +49,9 @@ class Sentence:
 
 
 def rounded(quantity: Quantity) -> Decimal:
-    """The number to three significant digits, without exponent."""
-    number = _DIGITS.plus(quantity.number)
+    """The number to three significant digits, but never coarser than one; without exponent."""
+    coarse = abs(quantity.number) >= _WHOLE_FROM
+    number = quantity.number.to_integral_value() if coarse else _DIGITS.plus(quantity.number)
     return Decimal(format(number.normalize(), "f"))
 
 
@@ -114,6 +119,20 @@ def say_change(change: Change, tool_call_id: str) -> Sentence:
     return Sentence(text, tool_call_id, (statement,))
 
 
+def say_abnormal(change: Change, tool_call_id: str) -> Sentence:
+    """A place that a scan calls abnormal by its own rule, and how far the signal moved."""
+    said = say_change(change, tool_call_id)
+    abnormal = {
+        "kind": "membership",
+        "tool_call_id": tool_call_id,
+        "subject": change.subject,
+        "attribute": signal_name(change),
+        "set": "abnormal",
+    }
+    text = f"{change.subject} is abnormal: {say_move(change)}."
+    return Sentence(text, tool_call_id, (abnormal, *said.statements))
+
+
 def say_line(line: Line, tool_call_id: str) -> Sentence:
     """Words that a service logged, quoted."""
     quoted = " ".join(line.text.split())[:QUOTE_CHARS_MAX].strip()
@@ -139,17 +158,31 @@ def say_edge(edge: Edge, tool_call_id: str) -> Sentence:
     return Sentence(f"{edge.source} {verb} {edge.target}.", tool_call_id, (statement,))
 
 
-def say_absence(service: str, window: Window, what: str, tool_call_id: str) -> Sentence:
-    """A scoped absence: this query, this service, this window, and nothing beyond (G9)."""
-    start, end = format_instant(window.start), format_instant(window.end)
-    text = f"No {what} of {service} was found from {start} to {end}."
+def say_absence(service: str, scope: Scope, what: str, tool_call_id: str) -> Sentence | None:
+    """A scoped absence: this query, this service, this window, and nothing beyond (G9).
+
+    Whole seconds inside the window that was looked at; None where there is no such window.
+    """
+    if scope.window is None:
+        return None
+    start = (scope.window.start + ALMOST_A_SECOND).replace(microsecond=0)
+    end = scope.window.end.replace(microsecond=0)
+    if end <= start:
+        return None
+    text = (
+        f"No {what} of {service} was found from {format_instant(start)} to {format_instant(end)}."
+    )
     statement = {
         "kind": "absence",
         "tool_call_id": tool_call_id,
         "subject": service,
-        "window": {"start": start, "end": end},
+        "query": scope.query,
+        "window": {"start": format_instant(start), "end": format_instant(end)},
     }
     return Sentence(text, tool_call_id, (statement,))
+
+
+ALMOST_A_SECOND: Final = timedelta(microseconds=999_999)
 
 
 def analysis(id_: str, kind: str, sentences: Iterable[Sentence]) -> dict[str, object]:

@@ -11,20 +11,19 @@ stands clearly before the second, and says so when it cannot tell.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from affidavit.agents.drafting import (
     Sentence,
     analysis,
+    say_abnormal,
     say_absence,
     say_change,
     say_edge,
     say_line,
-    say_move,
+    signal_name,
 )
 from affidavit.agents.suspects import (
-    Found,
     Suspect,
     rank_suspects,
     weigh_change,
@@ -39,7 +38,6 @@ from affidavit.contract.agent import (
     ToolCallRequest,
 )
 from affidavit.contract.evidence import Change, Edge, Line
-from affidavit.contract.record import format_instant
 
 MARGIN_MIN: Final = 0.15
 """How far the first suspect's score must stand before the second's to be published."""
@@ -134,15 +132,10 @@ def write_draft(state: AgentState, suspects: tuple[Suspect, ...]) -> dict[str, o
 
 def _conclude(located: Suspect) -> Sentence:
     """Where it broke, and the strongest thing that was seen there."""
-    strongest = _changes(located)[:1]
-    if strongest and isinstance(strongest[0].fact, Change):
-        proof = _say(strongest[0])
-        move = say_move(strongest[0].fact)
-        text = f"The incident is located at {located.entity}, where {move}."
-    else:
-        proof = _told(located)[0]
-        text = f"The incident is located at {located.entity}: {proof.text}"
-    return replace(proof, text=text)
+    changes = _changes(located)
+    if not changes:
+        return _told(located)[0]
+    return say_abnormal(changes[0].fact, changes[0].tool_call_id)
 
 
 def _located(suspects: tuple[Suspect, ...]) -> Suspect | None:
@@ -175,33 +168,35 @@ def _analyses(
 
 def _told(suspect: Suspect) -> tuple[Sentence, ...]:
     """The strongest changes of a suspect, and words that it logged."""
-    lines = [_say(item) for item in suspect.found if isinstance(item.fact, Line)]
-    return (*map(_say, _changes(suspect)[:SENTENCES_MAX]), *lines[:1])
+    changes = [say_change(fact, call) for call, fact in _changes(suspect)[:SENTENCES_MAX]]
+    lines = [
+        say_line(item.fact, item.tool_call_id)
+        for item in suspect.found
+        if isinstance(item.fact, Line)
+    ]
+    return (*changes, *lines[:1])
 
 
-def _changes(suspect: Suspect) -> list[Found]:
+def _changes(suspect: Suspect) -> list[FoundChange]:
     """The abnormal changes of a suspect, strongest first, one a kind of signal before the rest."""
     weighed = [
-        (*weigh_change(item.fact), item.fact, item)
+        (*weigh_change(item.fact), FoundChange(item.tool_call_id, item.fact))
         for item in suspect.found
         if isinstance(item.fact, Change)
     ]
-    weighed.sort(key=lambda told: (-told[1], told[2].attribute, told[2].statistic or ""))
-    firsts: dict[str, Found] = {}
-    for class_, weight, _, item in weighed:
+    weighed.sort(key=lambda told: (-told[1], signal_name(told[2].fact)))
+    firsts: dict[str, FoundChange] = {}
+    for class_, weight, item in weighed:
         if weight >= WEIGHT_MIN:
             firsts.setdefault(class_, item)
     return list(firsts.values())
 
 
-def _say(item: Found) -> Sentence:
-    match item.fact:
-        case Change() as change:
-            return say_change(change, item.tool_call_id)
-        case Line() as line:
-            return say_line(line, item.tool_call_id)
-        case _:
-            raise AssertionError("a suspect is found by changes and lines")
+class FoundChange(NamedTuple):
+    """A change with the call that recorded it."""
+
+    tool_call_id: str
+    fact: Change
 
 
 def _victims(
@@ -219,25 +214,23 @@ def _victims(
 
 
 def _absences(state: AgentState) -> Iterator[Sentence]:
-    """Empty answers about one service, as scoped absences."""
-    said: set[str] = set()
+    """Empty answers about one service, as scoped absences, each once."""
+    said: dict[str, Sentence] = {}
     for item in state.observations:
         if item.kind is not ObservationKind.EMPTY or item.scope is None or item.tool not in _CLOSE:
             continue
-        if item.scope.service is None or item.scope.window is None or item.tool_call_id is None:
+        if item.scope.service is None or item.tool_call_id is None:
             continue
         what = "error line" if item.tool == "error_logs" else "comparable metric"
-        sentence = say_absence(item.scope.service, item.scope.window, what, item.tool_call_id)
-        if sentence.text not in said:
-            said.add(sentence.text)
-            yield sentence
+        sentence = say_absence(item.scope.service, item.scope, what, item.tool_call_id)
+        if sentence is not None:
+            said.setdefault(sentence.text, sentence)
+    yield from said.values()
 
 
 def _scope(state: AgentState) -> str:
     asked = sorted({item.tool for item in state.observations if item.envelope is not None})
-    window = state.request.window
-    when = f" from {format_instant(window.start)} to {format_instant(window.end)}" if window else ""
-    return f"{', '.join(asked) or 'nothing'}{when}"
+    return f"{', '.join(asked) or 'nothing'}, over the window of the incident"
 
 
 def _missing(state: AgentState, located: bool) -> Iterator[str]:

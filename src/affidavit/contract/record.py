@@ -39,10 +39,14 @@ def _finite(number: Decimal) -> Decimal:
     return number
 
 
-Number = Annotated[Decimal, AfterValidator(_finite), PlainSerializer(str, return_type=str)]
+Number = Annotated[
+    Decimal, AfterValidator(_finite), PlainSerializer(str, return_type=str, when_used="json")
+]
 """A finite decimal, a string in JSON."""
 
 Instant = Annotated[
-    datetime, AfterValidator(to_utc), PlainSerializer(format_instant, return_type=str)
+    datetime,
+    AfterValidator(to_utc),
+    PlainSerializer(format_instant, return_type=str, when_used="json"),
 ]
 """A moment with a zone, kept in UTC, RFC 3339 in JSON."""

@@ -17,7 +17,7 @@ from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.progress.coverage import Reach, read_coverage
 from affidavit.progress.leads import find_leads
 from affidavit.progress.reading import read_tracked
-from affidavit.progress.selection import FACT_CLASSES, SeenCall, disputed_topics, select_facts
+from affidavit.progress.selection import FACT_CLASSES, SeenCall, select_facts
 from affidavit.progress.tracker import Tracker
 from affidavit.progress.wording import name
 
@@ -47,7 +47,7 @@ def project_progress(
     sources = tuple(dict.fromkeys(_source(call) for call in seen))
     limits = (
         *_left_out(selection.left_out, max(0, len(sources) - SOURCES_MAX)),
-        *_disputed(disputed_topics(seen)),
+        *_disputed(selection.disputed),
         *_no_facts(seen),
         *_cut(seen),
         *_zoneless(seen),

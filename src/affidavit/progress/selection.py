@@ -42,10 +42,12 @@ class SeenCall:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The facts that fit, worded, and how many did not fit."""
+    """The facts that fit, worded; how many did not fit; and about how many readings the recorded
+    results disagree."""
 
     facts: tuple[ObservedFact, ...]
     left_out: int
+    disputed: int = 0
 
 
 class _Rank(IntEnum):
@@ -67,20 +69,22 @@ class _Seen:
 def select_facts(calls: Iterable[SeenCall], first: tuple[ObservedFact, ...] = ()) -> Selection:
     """The facts of these calls that a person needs first; those in `first` come before all."""
     seen = tuple(_distinct(calls))
-    disputed = {item.order for item in _disputes(seen)}
-    worded: dict[str, ObservedFact] = {fact.text: fact for fact in first}
+    disputes = tuple(_disputes(seen))
+    disputed = {item.order for item in disputes}
+    worded = {_reading(fact): fact for fact in first}
     waiting = _in_order(seen, disputed)
     while waiting and len(worded) < FACTS_MAX:
         item = waiting.popleft()
         fact = word(item.call, item.fact)
-        worded.setdefault(fact.text, fact)
+        worded.setdefault(_reading(fact), fact)
     facts = tuple(worded.values())
-    return Selection(facts[:FACTS_MAX], len(waiting) + len(facts[FACTS_MAX:]))
+    topics = {_topic(item.fact) for item in disputes}
+    return Selection(facts[:FACTS_MAX], len(waiting) + len(facts[FACTS_MAX:]), len(topics))
 
 
-def disputed_topics(calls: Iterable[SeenCall]) -> int:
-    """About how many readings the recorded results disagree."""
-    return len({_topic(item.fact) for item in _disputes(tuple(_distinct(calls)))})
+def _reading(fact: ObservedFact) -> tuple[str, str, str]:
+    """What makes two facts one to a reader: the same words of the same source."""
+    return (fact.text, fact.source_type, fact.source)
 
 
 def word(call: SeenCall, fact: Fact | None) -> ObservedFact:

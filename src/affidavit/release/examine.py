@@ -4,7 +4,7 @@
     no conclusion?           → its references only; no repair, no judge       D6 to D8
     citations real?          → else one repair, and the guard again           D3
     words refuted?           → no judge                                       D4
-    author takes back?       → asked once (comes with the issue "Proof")      D2b
+    author takes back?       → its place; nobody asks an author yet           D2b
     facts carry the words?   → the judge; asked again only if there was no answer   D1, D2, D4, D5
 
 Nothing is decided here, and nothing is built. A stop of the run passes unchanged (L4); when a step
@@ -260,7 +260,7 @@ class _Inquiry:
     async def _ask_withdrawal(self, draft: VerifiedDraft, refusals: tuple[Refusal, ...]) -> None:
         """M6's place: where the author could take sentences back, the record says nobody asked.
 
-        Asking an author comes with the issue "Proof"; until then the draft is judged as it stands.
+        Asking an author is not built yet; the draft is judged as it stands.
         """
         if withdrawable(refusals, draft.candidate):
             await self.trail.write(

@@ -79,9 +79,10 @@ def test_no_text_of_an_error_is_shown() -> None:
     book = Book()
     book.failed("Traceback: secret /etc/passwd")
     absent = UnavailableSource("traces", "traces", "cannot open /etc/passwd")
-    seen = lines(book, Reach(tools=TOOLS, unavailable=(absent,)))
+    refused = TrackedStep(refused=(RefusedCall("map", "cannot open /etc/passwd"),))
+    seen = lines(book, Reach(tools=TOOLS, unavailable=(absent,)), book.tracker().record(refused))
     assert "passwd" not in repr(seen)
-    assert seen[0].codes == ("TOOL_FAILED",)
+    assert [line.codes for line in seen[:2]] == [("TOOL_FAILED",), ("REFUSED",)]
 
 
 @pytest.mark.spec("N2")
@@ -100,6 +101,14 @@ def test_a_refused_source_was_met() -> None:
     step = TrackedStep(refused=(RefusedCall("scan", "BUDGET_TOOL_CALLS"),))
     seen = lines(Book(), Reach(tools=TOOLS[:1]), Tracker((step,)))
     assert [(line.status, line.codes) for line in seen] == [("refused", ("BUDGET_TOOL_CALLS",))]
+
+
+def test_a_tool_that_was_asked_is_never_listed_as_not_asked() -> None:
+    """Also where its answer names a source of its own."""
+    book = Book()
+    book.found(value())
+    tool = Named("scan", "metrics", "a directory of sources")
+    assert [line.status for line in lines(book, Reach(tools=(tool,)))] == ["consulted"]
 
 
 def test_services_on_a_line_are_bounded_and_the_cut_shows() -> None:

@@ -172,6 +172,16 @@ def test_a_reading_in_another_unit_is_no_contradiction() -> None:
     assert not any("disagree" in limit for limit in project(book).limitations)
 
 
+def test_two_sources_that_agree_disagree_about_nothing() -> None:
+    """Equal readings of two sources stand beside each other as what they are."""
+    book = Book()
+    book.found(value("cart", "3", at_min=5))
+    book.found(value("cart", "3", at_min=5), tool="logs")
+    progress = project(book)
+    assert len(progress.observed_facts) == 2
+    assert not any("disagree" in limit for limit in progress.limitations)
+
+
 def test_no_entity_takes_all_the_room() -> None:
     """Every entity's strongest change comes before anybody's second."""
     book = Book()
@@ -189,6 +199,10 @@ def test_news_comes_before_repetition() -> None:
     book.found(value("b"), query="b")
     texts = _texts(project(book).observed_facts)
     assert texts[1].startswith("b:")
+    book = Book()
+    book.found(value("a", "10000"), value("a", "10001"), value("b", "1"), value("b", "50"))
+    texts = _texts(project(book).observed_facts)
+    assert [text.split(" was ")[1].split("%")[0] for text in texts] == ["10000", "1", "50", "10001"]
 
 
 @pytest.mark.spec("C13", "N17")

@@ -131,6 +131,15 @@ def test_a_record_of_another_identity_gains_nothing() -> None:
     assert saturation(book.ledger(), tracker) == GainState(False, 0, 0, 0)
 
 
+@pytest.mark.parametrize("number", ["1E+999999999", "-1E+999999999", "1E-999999999"])
+def test_a_number_beyond_any_range_is_news_once(number: str) -> None:
+    """A hostile reading neither raises nor gains for ever."""
+    book = Book()
+    book.found(value(number=number))
+    book.found(value(number=number), query="again")
+    assert state(book).streak == 1
+
+
 def test_patience_is_a_setting() -> None:
     """One step is the least patience."""
     book = Book()

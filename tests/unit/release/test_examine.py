@@ -133,7 +133,7 @@ async def test_a_repaired_report_is_checked_again() -> None:
     assert json.loads(desk.contents[str(desk.data(REPAIR)[0]["patch_digest"])]) == MEND
 
 
-@pytest.mark.spec("Q1")
+@pytest.mark.spec("Q1", "N1", "N10")
 async def test_the_repairer_sees_three_things_once() -> None:
     """Question, draft and violations; one attempt, even when it does not help."""
     repairer = ScriptedRepairer([{"pointer": "/analyses/0/tool_call_ids", "ids": ["call_0098"]}])
@@ -238,7 +238,7 @@ async def test_no_answer_is_asked_for_once_more_with_the_same_input(failure: obj
     assert "canary" not in repr(desk.past)
 
 
-@pytest.mark.spec("D5", "M3")
+@pytest.mark.spec("D5", "M3", "N10")
 async def test_two_failures_are_no_verdict() -> None:
     """There is no third attempt, and no answer is never a yes."""
     desk, judge = PlainDesk(), ScriptedJudge((ModelFailed("no"), ModelFailed("no"), SUPPORTED))

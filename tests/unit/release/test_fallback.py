@@ -299,7 +299,7 @@ def test_what_the_agent_asks_for_is_shown_as_that() -> None:
     assert REASONS[Reason.REQUESTS_LEFT_OUT] in record.limitations
 
 
-@pytest.mark.spec("C7")
+@pytest.mark.spec("C7", "N7", "N8")
 def test_an_all_negative_fallback_says_what_that_means() -> None:
     """Neither a fault nor health."""
     book = Book()

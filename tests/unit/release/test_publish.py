@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+from dataclasses import replace
 
 import pytest
 
@@ -172,6 +173,17 @@ async def test_only_a_supported_draft_is_published() -> None:
     """A situation that says SUPPORTED without the draft that was is an internal fault."""
     with pytest.raises(InternalFault):
         release_record(frame(), Gathered(Cited(Opinion.SUPPORTED), NoMaterial(), EMPTY))
+
+
+@pytest.mark.spec("D2b", "M6")
+async def test_a_result_says_how_much_was_withdrawn() -> None:
+    """The row is D2b, and the number stands in the report."""
+    gathered = await gather(draft("call_0001"))
+    situation = Cited(Opinion.SUPPORTED, repaired=True, withdrawn=2)
+    record = release_record(frame(), replace(gathered, situation=situation))
+    assert record.decision == "D2b"
+    assert record.result is not None
+    assert record.result.withdrawn == 2
 
 
 @pytest.mark.spec("C12", "N18")

@@ -26,11 +26,11 @@ from affidavit.tools.readers.fields import (
     unit_of_field,
 )
 from affidavit.tools.readers.levels import LEVEL_FIELDS, level_of, weight_of
-from affidavit.tools.readers.numbers import read_quantity, to_number, to_quantity
+from affidavit.tools.readers.numbers import read_named, to_number, to_quantity
 from affidavit.tools.readers.reading import Item, Reading, Source
 from affidavit.tools.readers.relations import onsets_of, relations_of
 from affidavit.tools.readers.requests import is_request_field, own_words, request_spans
-from affidavit.tools.readers.series import parallel_samples
+from affidavit.tools.readers.series import paired_samples, parallel_samples, point_of
 from affidavit.tools.readers.words import clean, pieces
 
 ONE_RECORD: Final = "record"
@@ -105,6 +105,8 @@ def read_record(
     subject = name_of(record) or owner
     at = time_of(record, walk.source.window)
     facts: list[Fact] = [*_rows(tuple(_flatten(walk, record, "")), subject, at)]
+    point = point_of(walk.source, record, subject)
+    facts.extend(() if point is None else (point,))
     facts.extend(_says(walk, record, subject, at))
     facts.extend(relations_of(record, subject))
     facts.extend(onsets_of(record, subject, walk.source.window))
@@ -174,14 +176,15 @@ def _flatten(
     if not depth:
         walk.cut = True
     elif isinstance(node, Mapping):
-        samples = parallel_samples(walk.source, node, path)
+        samples = parallel_samples(walk.source, node, path) or paired_samples(
+            walk.source, node, path
+        )
         walk.samples.extend(samples)
         for key, value in node.items():
             inner = f"{path}.{key}" if path else str(key)
-            sampled = bool(samples) and is_list(value) and len(value) == len(samples)
-            if sampled or (stops_at_records and is_records(value)):
-                if not sampled and name_value_pairs(value) is not None:
-                    yield from _flatten(walk, value, inner, depth=depth - 1)
+            if samples and is_list(value) and len(value) == len(samples):
+                continue
+            if stops_at_records and is_records(value) and name_value_pairs(value) is None:
                 continue
             yield from _flatten(
                 walk, value, inner, stops_at_records=stops_at_records, depth=depth - 1
@@ -211,7 +214,7 @@ def _leaf(walk: _Walk, name: str, value: object) -> Iterator[Cell]:
         yield Cell(name=name, quantity=to_quantity(number, unit_of_field(name)))
     else:
         text = clean(value if isinstance(value, str) else str(value))
-        quantity = read_quantity(text)
+        quantity = read_named(name, text)
         if walk.marks_requests and emitter is None and request_spans(text):
             emitter = Emitter.REQUEST
         for piece in pieces(text):

@@ -29,6 +29,7 @@ _DURATION: Final = re.compile(
     r"(?:(\d{1,6})y)?(?:(\d{1,6})d)?(?:(\d{1,6})h)?(?:(\d{1,6})m(?!s))?"
     r"(?:(\d{1,6}(?:\.\d{1,12})?)s)?(?:(\d{1,6}(?:\.\d{1,12})?)ms)?"
 )
+_IS_TIME: Final = re.compile(r"age|duration|seen|uptime|elapsed|since|schedule|timeout|interval")
 _DURATION_S: Final = (31_536_000, 86_400, 3_600, 60)
 
 
@@ -88,12 +89,22 @@ def read_duration(text: str) -> Quantity | None:
     return Quantity(number=seconds, unit="s")
 
 
+def read_named(name: str, text: str) -> Quantity | None:
+    """The quantity of a field's text; a bare `m` is minutes of an age, thousandths of a CPU."""
+    quantity = read_quantity(text)
+    if quantity is None or quantity.unit != "m":
+        return quantity
+    field = name.lower()
+    unit = "mcpu" if "cpu" in field else "min" if _IS_TIME.search(field) else "m"
+    return Quantity(number=quantity.number, unit=unit)
+
+
 def to_cell(name: str, text: str, emitter: Emitter | None = None) -> Cell:
     """A cell from text: its quantity where it is one, with the text where that says more."""
-    quantity = read_quantity(text)
+    quantity = read_named(name, text)
     if quantity is None:
         leading = _LEADING.match(text)
-        quantity = read_quantity(leading[1]) if leading else None
+        quantity = read_named(name, leading[1]) if leading else None
         return Cell(name=name, quantity=quantity, text=text, emitter=emitter)
     plain = f"{quantity.number}{quantity.unit}"
     return Cell(name=name, quantity=quantity, text=None if plain == text else text, emitter=emitter)

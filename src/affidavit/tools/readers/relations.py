@@ -4,6 +4,7 @@ owner → owned          ownerReferences, `Controlled By`
 workload → node        nodeName, NODE
 blocking → blocked     a database's blocking tree
 caller → callee        an edge list of a topology
+dependent → dependency `depends_on`
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ _PAIRS: Final = (
 )  # fmt: skip
 """Two fields that name both ends of a relation, from the acting end to the other."""
 
+_DEPENDENCIES: Final = ("depends_on", "dependsOn", "dependencies", "calls")
 _NODES: Final = ("node_name", "nodeName", "node", "NODE")
 _BEGINNINGS: Final = (
     (("first_time", "firstTimestamp", "first_seen", "firstSeen", "eventTime"), ("reason", "name")),
@@ -49,6 +51,11 @@ def relations_of(record: Mapping[str, object], subject: str | None) -> Iterator[
         node = next((name for key in _NODES if (name := _name(holder.get(key)))), None)
         if node and node != subject and not node.startswith("<"):
             yield Edge(source=subject, target=node, relation="runs on")
+    for key in _DEPENDENCIES:
+        listed = record.get(key)
+        for name in map(_name, listed if is_list(listed) else ()):
+            if name:
+                yield Edge(source=subject, target=name, relation="depends on")
     metadata = record.get("metadata")
     owners = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
     for owner in owners if is_list(owners) else ():

@@ -24,13 +24,21 @@ from affidavit.tools.readers.words import pieces
 KEY_SHARE: Final = 0.5
 """A text of which less than this share of lines are keys is no report."""
 
+NAME_LINES_MAX: Final = 5
+"""A report names its subject at its head; further down other things are named."""
+
 _KEY: Final = re.compile(
     r"(?P<indent>[ \t]*(?:[-*•] )?)"
-    r"(?P<key>[A-Za-z@][\w./@+-]{0,60}(?: [\w./()%@+-]{1,30}){0,4}?)[ ]?:"
+    r"(?P<key>[A-Za-z@%][\w./@+-]{0,60}(?: [\w./()%@+-]{1,30}){0,4}?)[ ]?:"
     r"(?:[ \t]+(?P<value>\S.*))?[ \t]*"
 )
 _PAIR: Final = re.compile(r"([A-Za-z][\w./-]{0,253})[=:] ?(\S.{0,1000})")
 _SECTIONS: Final = ("Containers", "Init Containers", "Ephemeral Containers", "Volumes")
+_NAMED: Final = re.compile(
+    r"(?:Name|App|Application|Release|RELEASE NAME|Service|Deployment|Pod|Job|Host|Instance"
+    r"|Database|Cluster|Node|Queue|NAME):\s{1,80}(\S{1,253})\s*",
+    re.IGNORECASE,
+)
 _OWNED: Final = "Controlled By"
 
 
@@ -80,11 +88,9 @@ def _opens(lines: Sequence[str]) -> bool:
 
 
 def _subject(lines: Sequence[str]) -> str | None:
-    """What `Name:` at the margin says, within the first lines."""
-    for line in lines[:5]:
-        found = re.fullmatch(
-            r"(?:Name|App|Application|Release|NAME|RELEASE NAME):\s+(\S+)\s*", line
-        )
+    """What `Name:` (`Service:`, `Host:`, …) at the margin says, within the first lines."""
+    for line in lines[:NAME_LINES_MAX]:
+        found = _NAMED.fullmatch(line[:400])
         if found:
             return bare_name(found[1])
     return None

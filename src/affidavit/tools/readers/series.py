@@ -50,13 +50,14 @@ _STATISTIC: Final = re.compile(
 )
 _CLOUDWATCH_UNITS: Final = {
     "Percent": "%", "Seconds": "s", "Milliseconds": "ms", "Microseconds": "us", "Bytes": "By",
-    "Kilobytes": "kBy", "Megabytes": "MBy", "Gigabytes": "GBy", "Count": "", "None": "",
+    "Kilobytes": "kB", "Megabytes": "MB", "Gigabytes": "GB", "Count": "", "None": "",
     "Count/Second": "1/s", "Bytes/Second": "By/s",
 }  # fmt: skip
 STATISTICS: Final = (
     "Average Maximum Minimum Sum SampleCount p50 p90 p95 p99 p99.9 avg max min sum count"
 ).split()
 _TIME_KEYS: Final = ("timestamps", "times", "Timestamps", "time", "timestamp")
+_POINT_TIMES: Final = ("timestamp", "time", "ts", "at", "Timestamp", "t")
 _VALUE_KEYS: Final = ("values", "Values", "value", "points")
 
 
@@ -107,6 +108,53 @@ def _first_list(node: Mapping[str, object], keys: Sequence[str]) -> Sequence[obj
         if is_list(value):
             return value
     return ()
+
+
+def paired_samples(source: Source, node: Mapping[str, object], name: str) -> tuple[Value, ...]:
+    """The samples of an object that lists (time, number) pairs, as Datadog and Graphite do."""
+    for key, listed in node.items():
+        pairs = [
+            (moment, number)
+            for pair in (listed if is_list(listed) else ())
+            if is_list(pair)
+            and len(pair) == 2
+            and (moment := to_instant(pair[0])) is not None
+            and (number := _number(pair[1])) is not None
+        ]
+        if not pairs or not is_list(listed) or len(pairs) < len(listed):
+            continue
+        attribute = _text(node, "metric", "target", "name", "expression", "display_name") or name
+        scope = (_text(node, "scope") or "").split(",", 1)[0].rpartition(":")[2]
+        unit = _unit_text(_text(node, "unit")) or unit_of(attribute)
+        return tuple(
+            Value(
+                subject=_dimensions(node) or scope or source.subject or attribute or str(key),
+                attribute=attribute or str(key),
+                quantity=Quantity(number=number, unit=unit),
+                at=moment,
+            )
+            for moment, number in pairs
+        )
+    return ()
+
+
+def point_of(source: Source, record: Mapping[str, object], subject: str | None) -> Value | None:
+    """The reading of a record that has a time and a number called `value`, or None."""
+    moment = next((at for key in _POINT_TIMES if (at := to_instant(record.get(key)))), None)
+    number = _number(record.get("value"))
+    named = _text(record, "metric", "metric_name", "name", "label")
+    attribute = named or source.argument("metric", "metric_name", "query")
+    owner = _text(record, "service", "pod", "host", "instance", "entity") or source.subject
+    if moment is None or number is None or attribute is None or not (owner or subject):
+        return None
+    unit = _unit_text(_text(record, "unit", "Unit")) or unit_of(attribute)
+    quantity = Quantity(number=number, unit=unit)
+    return Value(
+        subject=owner or subject or attribute,
+        attribute=attribute[:QUERY_CHARS_MAX],
+        quantity=quantity,
+        at=moment,
+    )
 
 
 def unit_of(metric: str) -> str:

@@ -30,7 +30,7 @@ COLUMNS_MAX: Final = 100
 
 KEY_COLUMNS: Final = (
     "name pod object service host node instance deployment job release pid id rev revision "
-    "blocked_pid container queue topic database user username filesystem"
+    "blocked_pid container filesystem queue topic database user username"
 ).split()
 """Columns that name their row, the best first; without one, the first text names it."""
 
@@ -38,6 +38,17 @@ TIME_COLUMNS: Final = frozenset(
     "timestamp time ts at date datetime started_at updated created_at start xact_start "
     "first_seen startedat last_seen".split()
 )
+HOST_COLUMNS: Final = frozenset(
+    "PID USER UID COMMAND CMD %CPU %MEM VSZ RSS TTY STAT TIME+ Filesystem Size Used Avail Use% "
+    "1K-blocks Available Mounted-on total used free shared buff/cache available swpd cache us sy "
+    "id wa st".split()
+)
+"""Headers of ps, top, df, free and vmstat, whose columns stand one space apart."""
+
+HOST_MIN: Final = 4
+"""So many of them make a header; fewer could be a sentence."""
+
+_LABEL: Final = re.compile(r"[A-Z][A-Za-z]{1,12}:\s")
 _METRIC_COLUMNS: Final = frozenset("metric metric_name name signal".split())
 _TREE: Final = re.compile(r"^[\s│├└─|`+-]{1,100}(?=[A-Za-z])")
 _NULLS: Final = frozenset({"", "<none>", "<unset>", "<nil>", "NULL", "null", "n/a", "-", "—"})
@@ -72,7 +83,7 @@ class _Columns:
 
 def find_table(source: Source, lines: Sequence[str], start: int) -> Block | None:
     """The table whose header is the line at `start`, or None."""
-    for reader in (_piped, _aligned, _separated):
+    for reader in (_piped, _spaced, _aligned, _separated):
         block = reader(source, lines, start)
         if block is not None:
             return block
@@ -201,6 +212,30 @@ def _overlap(begin: int, end: int, start: int, stop: int) -> int:
     return min(end, stop) - max(begin, start)
 
 
+# --- Columns with one space between them: ps, df, top, free, vmstat ----------------------------
+
+
+def _spaced(source: Source, lines: Sequence[str], start: int) -> Block | None:
+    """What a host's programs print: a known header, and as many words in each line."""
+    header = lines[start].replace("Mounted on", "Mounted-on").split()
+    if not 3 < len(header) <= COLUMNS_MAX or len(HOST_COLUMNS.intersection(header)) < HOST_MIN:
+        return None
+    labelled = start + 1 < len(lines) and bool(_LABEL.match(lines[start + 1]))
+    names = ("name", *header) if labelled else tuple(header)
+    end = start + 1
+    rows: list[str] = []
+    while end < len(lines) and lines[end].strip():
+        cells = lines[end].split(None, len(names) - 1)
+        if len(cells) < (2 if labelled else len(names) - 1):
+            break
+        rows.append(lines[end])
+        end += 1
+    if not rows:
+        return None
+    columns = _Columns(names, lambda line: line.split(None, len(names) - 1))
+    return Block(_items(source, columns, rows, lines[start : start + 1]), end - start)
+
+
 # --- Commas ------------------------------------------------------------------------------------
 
 
@@ -320,7 +355,7 @@ def _subject(named: dict[str, str], *, keyed: bool) -> str | None:
     for key in KEY_COLUMNS:
         text = named.get(key)
         if text and text not in _NULLS:
-            return bare_name(_TREE.sub("", text))
+            return bare_name(_TREE.sub("", text).rstrip(":"))
     first = next((text for text in named.values() if text and text not in _NULLS), None)
     return first if keyed else None
 

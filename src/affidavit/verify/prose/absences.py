@@ -10,10 +10,10 @@ from typing import Final
 
 from affidavit.contract.states import EvidenceStatus
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.clauses import Clause, is_negative
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
-from affidavit.verify.prose.polarity import is_negative
+from affidavit.verify.prose.times import resolve
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.absence import SPLIT, asked, phrases
 from affidavit.verify.statements.records import CallView
@@ -101,7 +101,9 @@ def _in_window(token: Token, call: CallView) -> bool:
         return True
     if scope is None:
         return moment.text.casefold() in _low(call)
-    return moment.matches(scope.start) or moment.matches(scope.end)
+    at = resolve(moment, scope, ())
+    inside = at is not None and scope.start <= at <= scope.end
+    return inside or moment.matches(scope.start) or moment.matches(scope.end)
 
 
 def _names_filter(tokens: list[Token], call: CallView) -> bool:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.clauses import Clause, is_negative, speaks_of_others
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
-from affidavit.verify.prose.numbering import is_identity, labelled
+from affidavit.verify.prose.nouns import is_kind
+from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.records import CallView, RecordView
 
@@ -52,8 +53,8 @@ class Binding:
 def content_of(clause: Clause) -> tuple[Token, ...]:
     """The tokens of a clause that have to be found: names, quotations and content words."""
     return tuple(
-        token for token in clause.tokens
-        if token.kind in {Kind.NAME, Kind.QUOTE}
+        token for place, token in enumerate(clause.tokens)
+        if token.kind is Kind.QUOTE or names_thing(clause.tokens, place)
         or (token.kind is Kind.WORD and token.role is Role.CONTENT)
     )  # fmt: skip
 
@@ -65,7 +66,7 @@ def bind(desk: Desk, clause: Clause, call: CallView) -> Binding | None:
     allowed = _allowed(groups, everything)
     if allowed is None:
         return None
-    topics = _topics(desk, clause, call)
+    topics = frozenset[int]() if speaks_of_others(clause) else _topics(desk, clause, call)
     narrowed = tuple(found & topics for found in allowed) if topics else allowed
     if all(narrowed):
         allowed = narrowed
@@ -92,13 +93,20 @@ def _groups(clause: Clause, call: CallView, desk: Desk) -> list[list[frozenset[i
     """The clause's names that the call's records hold, listed ones together."""
     groups: list[list[frozenset[int]]] = []
     listing = False
+    negative = is_negative(clause) or bool(clause.of(Kind.NUMBER))
+    kinds = frozenset(
+        place for place in range(len(clause.tokens)) if is_kind(clause.tokens, place)
+    )
     for place, token in enumerate(clause.tokens):
         named = (
-            token.kind in {Kind.NAME, Kind.QUOTE} or is_identity(clause.tokens, place)
-            or labelled(clause.tokens, place)
-        )  # fmt: skip
+            token.kind is Kind.QUOTE
+            or names_thing(clause.tokens, place)
+            or (token.kind is Kind.WORD and token.role is Role.CONTENT and desk.is_value(token))
+        )
+        if place in kinds:
+            continue
         if named:
-            places = desk.places(call, token)
+            places = desk.places(call, token, named=negative)
             if places and listing and groups:
                 groups[-1].append(places)
             elif places:
@@ -133,8 +141,9 @@ def _words(
 ) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
     held: list[Token] = []
     unheld: list[Token] = []
+    named = is_negative(clause) or bool(clause.of(Kind.NUMBER))
     for token in content_of(clause):
-        places = desk.places(call, token)
+        places = desk.places(call, token, named=named)
         if places and all(places & found for found in allowed):
             held.append(token)
         elif (places and token.kind is not Kind.WORD) or (

@@ -18,7 +18,7 @@ from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.markers import causal_in
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.cause import explains, prove_cause
+from affidavit.verify.statements.cause import explains, prove_abnormal
 from affidavit.verify.statements.outcome import Proved
 from affidavit.verify.statements.records import CallView, RecordView
 
@@ -29,7 +29,7 @@ CAUSE_SHARE_MIN: Final = 0.6
 def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> SupportCode | None:
     """None where the cause is proved; else the code that says which leg is missing."""
     ends = _core(effect), _core(cause)
-    if not ends[1]:
+    if not ends[0] or not ends[1]:
         return SupportCode.CAUSE_UNPROVED
     if _told(desk, *ends):
         return None
@@ -93,11 +93,11 @@ def _holds_both(
 def _touches(desk: Desk, call: CallView, record: RecordView, effect: tuple[Token, ...]) -> bool:
     """Whether the record speaks of the effect: a name of it, or half of its words."""
     names = [token for token in effect if token.kind is Kind.NAME]
+    held = [token for token in names if desk.places(call, token)]
+    if held:
+        return all(record.place in desk.places(call, token) for token in held)
     if names:
-        return any(
-            record.place in desk.places(call, token) or desk.is_about(call, token)
-            for token in names
-        )
+        return any(desk.is_about(call, token) for token in names)
     here = sum(
         1 for token in effect
         if record.place in desk.places(call, token) or desk.is_about(call, token)
@@ -143,20 +143,26 @@ def _typed(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> b
     calls = tuple(call for call in desk.calls if call.id != TOLD)
     if not calls:
         return False
-    for subject, symptom in _pairs(effect, cause):
+    for subject, symptom in _pairs(desk, effect, cause):
         statement = CauseStatement(tool_call_id=calls[0].id, subject=subject, object=symptom)
-        if isinstance(prove_cause(statement, calls), Proved):
+        if isinstance(prove_abnormal(statement, calls), Proved):
             return True
     return False
+
+
+def _is_entity(desk: Desk, token: Token) -> bool:
+    return token.kind is Kind.NAME or (token.kind is Kind.WORD and desk.is_value(token))
 
 
 NAMES_TRIED_MAX: Final = 4
 """A sentence that names more entities on one side does not say which one it means."""
 
 
-def _pairs(effect: tuple[Token, ...], cause: tuple[Token, ...]) -> Iterator[tuple[str, str]]:
-    causes = [token.text for token in cause if token.kind is not Kind.QUOTE][:NAMES_TRIED_MAX]
-    effects = [token.text for token in effect if token.kind is not Kind.QUOTE][:NAMES_TRIED_MAX]
+def _pairs(
+    desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]
+) -> Iterator[tuple[str, str]]:
+    causes = [token.text for token in cause if _is_entity(desk, token)][:NAMES_TRIED_MAX]
+    effects = [token.text for token in effect if _is_entity(desk, token)][:NAMES_TRIED_MAX]
     for subject in causes:
         for symptom in effects:
             if subject.casefold() != symptom.casefold():

@@ -12,10 +12,10 @@ from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose import absences, actions, causes, directions, figures, markers, nouns
 from affidavit.verify.prose import polarity, quantifiers, roles, times
 from affidavit.verify.prose.binding import Binding, bind, content_of, together
-from affidavit.verify.prose.clauses import Clause, split_clauses
+from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
-from affidavit.verify.prose.numbering import is_identity, labelled
+from affidavit.verify.prose.numbering import is_identity, labelled, names_thing
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.sentences import Part
 from affidavit.verify.statements.records import CallView, RecordView
@@ -106,12 +106,19 @@ class _Check:
     findings: Findings
     topics: tuple[Token, ...] = ()
     before: Binding | None = None
+    said: tuple[Token, ...] = ()
 
     def statement(self, tokens: tuple[Token, ...], text: str) -> None:
         """Check one statement: its causal link, if it says one, and each of its clauses."""
         part = text[tokens[0].start : tokens[-1].end] if tokens else ""
         shifted = tuple(_shift(token, tokens[0].start) for token in tokens)
-        if markers.is_open(part, tokens):
+        self._statement(tokens, shifted, part)
+        self.said = tokens
+
+    def _statement(
+        self, tokens: tuple[Token, ...], shifted: tuple[Token, ...], part: str
+    ) -> None:
+        if markers.is_open(part, shifted):
             self._open(split_clauses(tokens))
             return
         causal = markers.causal_in(part, shifted)
@@ -120,17 +127,20 @@ class _Check:
             return
         effect, cause = markers.sides(shifted, causal)
         self._clauses(split_clauses(effect), effect=True)
-        if cause is not effect:
-            self._clauses(split_clauses(cause))
-        code = causes.unproved(self.desk, effect, cause)
+        self._clauses(split_clauses(cause))
+        code = causes.unproved(self.desk, effect or self.said, cause or self.said)
         if code is not None:
             self.findings.refuse(code)
 
     def _open(self, clauses: tuple[Clause, ...]) -> None:
         """What is said to be unknown claims nothing; what is named in it has to exist."""
         for clause in clauses:
-            part = " ".join(token.text for token in clause.tokens)
-            if not markers.is_open(part, clause.tokens) and not markers.is_question(part):
+            part = " ".join(
+                "" if token.kind is Kind.QUOTE else token.text for token in clause.tokens
+            )
+            if not markers.is_open(part, ()) and not markers.is_question(part) and not any(
+                token.role is Role.UNKNOWN for token in clause.tokens
+            ):
                 self._clause(clause, effect=False)
                 continue
             for token in clause.tokens:
@@ -160,7 +170,13 @@ class _Check:
 
     def _choose(self, clause: Clause, bindings: list[Binding]) -> list[Binding]:
         """The calls that the clause speaks of: those that hold all its names, most words first."""
-        names = [token for token in clause.tokens if token.kind in {Kind.NAME, Kind.QUOTE}]
+        names = [
+            token for place, token in enumerate(clause.tokens)
+            if (token.kind is Kind.QUOTE or names_thing(clause.tokens, place)
+                or (token.kind is Kind.WORD and token.role is Role.CONTENT
+                    and self.desk.is_value(token)))
+            and not nouns.is_kind(clause.tokens, place)
+        ]  # fmt: skip
         full = [
             binding for binding in bindings
             if all(token in binding.held or self._is_granted(token) for token in names)
@@ -183,6 +199,8 @@ class _Check:
             if token not in content or token in held or self._is_granted(token):
                 continue
             if token.kind is Kind.WORD and token.stems & self.context.granted.stems:
+                continue
+            if nouns.is_kind(clause.tokens, place) and actions.is_known(self.desk, token):
                 continue
             if asked and token.kind is Kind.WORD and self.desk.restates(token):
                 continue
@@ -329,9 +347,9 @@ class _Check:
         if not chosen:
             return
         top = [item for item in chosen if len(item.held) == len(chosen[0].held)]
-        if polarity.denied_words(self.desk, clause, top[0]):
+        if polarity.denied_words(self.desk, clause, chosen):
             self.findings.refuse(SupportCode.NEGATION_REFUTED, "(denied)")
-        if polarity.is_negative(clause) and not any(polarity.denial_shown(item) for item in top):
+        if is_negative(clause) and not any(polarity.denial_shown(item) for item in top):
             self.findings.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
         self._quantity_words(clause, chosen)
         if roles.are_swapped(clause, chosen):

@@ -10,15 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from affidavit.verify.prose.chinese import CJK
 from affidavit.verify.prose.lexicon import VERBS, Role
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tokens import Kind, Token
 
-_JOINING: Final = frozenset(
-    "and but which whose who while whereas so because where when with after before of then since "
-    "it its they their the this that these those each as first last until although though in at "
-    "from there whereas".split()
-)
 _BREAKING: Final = frozenset(
     "but while whereas although though 但 但是 而 而且 并 并且 不过 然而 同时".split()
 )
@@ -80,21 +76,34 @@ def _breaks(tokens: tuple[Token, ...], place: int) -> bool:
         return True
     if before.text == "，":
         return True
-    if before.text == "," or before.text == ":":
-        if token.kind is Kind.WORD and low in _JOINING:
-            return True
-        earlier = tokens[place - 2] if place > 1 else None
-        if before.text == ":":
-            return False
-        return earlier is not None and token.kind is Kind.WORD and earlier.kind is not token.kind
+    if before.text == ",":
+        return not _lists(tokens, place)
     if token.kind is Kind.WORD and low in _BREAKING and before.kind is not Kind.SIGN:
         return True
     return low == "and" and _new_subject(tokens, place)
 
 
+def _measured(tokens: tuple[Token, ...]) -> bool:
+    return any(token.kind is Kind.MOMENT for token in tokens)
+
+
+def _lists(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether the comma before this place parts two things of one kind: "a-1, b-2 and c-3"."""
+    earlier = tokens[place - 2] if place > 1 else None
+    later = tokens[place]
+    if later.text.casefold() in {"and", "or"} and place + 1 < len(tokens):
+        later = tokens[place + 1]
+    return (
+        earlier is not None and earlier.kind is later.kind
+        and earlier.kind in {Kind.NAME, Kind.NUMBER, Kind.MOMENT, Kind.QUOTE}
+    )  # fmt: skip
+
+
 def _new_subject(tokens: tuple[Token, ...], place: int) -> bool:
     """Whether an "and" joins two statements: a name and a verb behind it, a verb before it."""
     behind = tokens[place + 1 : place + 5]
+    if behind and behind[0].text.casefold() in VERBS and _measured(tokens[:place]):
+        return _measured(tokens[place + 1 :])
     named = [at for at, token in enumerate(behind[:3]) if token.kind is Kind.NAME]
     if not named or not has_verb(behind[named[0] + 1 :]):
         return False
@@ -106,6 +115,11 @@ def stands_alone(tokens: list[Token]) -> bool:
     """Whether a fragment says something by itself: it has a verb, or a name and a number."""
     if has_verb(tokens):
         return True
+    if any(CJK.match(token.text) for token in tokens):
+        return any(
+            token.kind in {Kind.NAME, Kind.NUMBER, Kind.QUOTE} or token.role is Role.CONTENT
+            for token in tokens if token.kind is not Kind.SIGN
+        )  # fmt: skip
     named = any(token.kind is Kind.NAME for token in tokens)
     said = any(token.kind in {Kind.NUMBER, Kind.QUOTE} and not token.spelled for token in tokens)
     return named and said
@@ -149,9 +163,26 @@ def _with_topics(pieces: list[list[Token]]) -> tuple[Clause, ...]:
     topics: tuple[Token, ...] = ()
     for piece in pieces:
         words = [token for token in piece if token.kind is not Kind.SIGN]
-        starts = words[0].text.casefold() in _STARTERS if words else False
+        first = words[0].text.casefold() if words else ""
+        starts = first in _STARTERS or first in VERBS or first in {"and", "or", "also"}
         own = Clause(tuple(piece)).subjects
         inherits = starts or not own
         clauses.append(Clause(tuple(piece), topics if inherits else ()))
         topics = own if own and not starts else (topics or own)
     return tuple(clauses)
+
+
+def speaks_of_others(clause: Clause) -> bool:
+    """Whether a clause is about the rest: what the clause before did not speak of."""
+    return any(token.text.casefold() in OTHERS for token in clause.tokens)
+
+
+OTHERS: Final = frozenset("other others rest remaining remainder 其他 其余 另外 其它".split())
+
+
+def is_negative(clause: Clause) -> bool:
+    """Whether a clause denies."""
+    return any(
+        token.kind is Kind.WORD and token.role in {Role.NEGATION, Role.NONE}
+        for token in clause.tokens
+    )

@@ -15,6 +15,7 @@ from typing import Final
 from affidavit.contract.evidence import Envelope, Line, Scope
 from affidavit.contract.snapshots import VerifiedCall
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
+from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import CallView, RecordView
@@ -48,13 +49,20 @@ class Desk:
         """The calls, and the told sentences as one more."""
         return (*self.calls, self.told) if self.told else self.calls
 
-    def places(self, call: CallView, token: Token) -> frozenset[int]:
-        """Which records of a call hold a token; none where no record does."""
-        key = (call.id, token.kind, token.text)
+    def places(self, call: CallView, token: Token, *, named: bool = True) -> frozenset[int]:
+        """Which records of a call hold a token; none where no record does.
+
+        Without `named` a word of state has to be a value, and not only the name of a column.
+        """
+        key = (call.id, f"{token.kind}{named}", token.text)
         known = self._places.get(key)
         if known is None:
-            known = self._places[key] = find_places(call, token)
+            known = self._places[key] = find_places(call, token, named=named)
         return known
+
+    def is_value(self, token: Token) -> bool:
+        """Whether the word is a whole value or a subject somewhere in the evidence: it names."""
+        return any(token.text.casefold() in call.values for call in self.calls)
 
     def is_about(self, call: CallView, token: Token) -> bool:
         """Whether what was asked of a call holds the token."""
@@ -90,7 +98,7 @@ PREFIX_CHARS: Final = 4
 """A source is called by its name's beginning: Kubernetes by `kubectl`, Argo by `argocd`."""
 
 
-def find_places(call: CallView, token: Token) -> frozenset[int]:
+def find_places(call: CallView, token: Token, *, named: bool = True) -> frozenset[int]:
     """The places of the records that hold a token, by name, by owner, by stem, or letter by letter."""
     low = token.text.casefold()
     match token.kind:
@@ -103,8 +111,9 @@ def find_places(call: CallView, token: Token) -> frozenset[int]:
             return call.by_name.get(low, frozenset())
         case Kind.WORD:
             found = call.by_name.get(low, frozenset())
+            index = call.by_stem if named or not claims(token) else call.by_claim
             for word in token.stems:
-                found = found | call.by_stem.get(word, frozenset())
+                found = found | index.get(word, frozenset())
             if not found and low in call.by_owner:
                 found = call.by_owner[low]
             if not found and not low.isascii():
@@ -189,7 +198,7 @@ def _told_record(place: int, text: str, tokens: tuple[Token, ...]) -> RecordView
     )
     return RecordView(
         call=TOLD, place=place, facts=(place,), fact=Line(text=text), subject="", at=None,
-        emitter=Emitter.WORKLOAD, fields=fields, text=text, own=text, shape="line",
+        emitter=Emitter.WORKLOAD, fields=fields, text=text, own=text, shape="line", stated=text,
     )  # fmt: skip
 
 

@@ -15,9 +15,10 @@ from decimal import Decimal
 from typing import Final
 
 from affidavit.verify.prose.binding import Binding
-from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.clauses import OTHERS, Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import FUNCTION
+from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.counting import group_sizes
 from affidavit.verify.statements.fields import Field
@@ -118,31 +119,54 @@ def operator_at(tokens: tuple[Token, ...], place: int) -> str:
     return {"以上": ">=", "以下": "<=", "以内": "<="}.get(after, "=")
 
 
-def near_words(figure: Figure) -> frozenset[str]:
-    """The stems of the words around a number, up to the next number that is not listed with it."""
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The stems of the words around a number; `next` are those closest, `counted` the noun behind."""
+
+    all: frozenset[str]
+    next: frozenset[str]
+    counted: tuple[Token, ...]
+
+
+def near_words(figure: Figure) -> Near:
+    """The words around a number, up to the next number that is not listed with it.
+
+    The names of things are left out: they say whose number it is, not which.
+    """
     tokens, place = figure.clause.tokens, figure.place
-    near = [
-        *_reach(tuple(reversed(tokens[:place])), _BEFORE_WORDS),
-        *_reach(tokens[place + 1 :], _AFTER_WORDS),
-    ]
+    before = _reach(tuple(reversed(tokens[:place])), _BEFORE_WORDS)
+    after = _reach(tokens[place + 1 :], _AFTER_WORDS)
+    return Near(
+        all=_stems((*before, *after)),
+        next=_stems((*before[:1], *after[:1])),
+        counted=tuple(token for token in after[:2] if token.kind is Kind.WORD),
+    )
+
+
+def _stems(tokens: Iterable[Token]) -> frozenset[str]:
     found: set[str] = set()
-    for token in near:
-        if token.kind in {Kind.WORD, Kind.NAME}:
+    for token in tokens:
+        if token.kind is Kind.WORD or (token.kind is Kind.NAME and token.text.isalpha()):
             found |= token.stems | stems_of(token.text)
     return frozenset(found) - FUNCTION
 
 
 def _reach(tokens: tuple[Token, ...], words: int) -> list[Token]:
     near: list[Token] = []
-    listing = True
+    listing, joined = True, False
     for token in tokens:
         if len(near) >= words or token.text in {";", "；"}:
             break
         if token.kind is Kind.NUMBER:
             if not listing:
                 break
+            joined = False
             continue
-        listing = listing and token.text.casefold() in _LISTED
+        low = token.text.casefold()
+        if joined and low not in _LISTED:
+            break
+        joined = joined or low in {"and", "or", ",", "but", "和"}
+        listing = listing and low in _LISTED
         if token.kind is not Kind.SIGN and token.text.casefold() not in _LISTED:
             near.append(token)
     return near
@@ -201,7 +225,7 @@ def _compares(left: Decimal, operator: str, right: Decimal) -> bool:
 def _fits(
     figure: Figure,
     record: RecordView,
-    near: frozenset[str],
+    near: Near,
     about: frozenset[str],
     *,
     strict: bool,
@@ -211,20 +235,27 @@ def _fits(
     numeric = [field for field in record.fields if field.number is not None]
     scores = [(_overlap(field, near), field) for field in numeric]
     most = max((score for score, _ in scores), default=0)
+    counts = any(claims(token) for token in near.counted)
     for score, field in scores:
         if field.number is None or not _is(stated, field, record, about):
             continue
         if score == most and score > 0:
             return True
-        if not strict and most == 0 and (_distinctive(stated) or len(numeric) == 1):
-            return True
-        if not strict and field.loose and score > 0 and _distinctive(stated):
+        if strict or counts or most > 0:
+            continue
+        if _distinctive(stated) or len(numeric) == 1:
             return True
     return False
 
 
-def _overlap(field: Field, near: frozenset[str]) -> int:
-    return sum(1 for word in near if kin(word) & field.names)
+def _overlap(field: Field, near: Near) -> int:
+    """How well a field is meant: words next to the number count double, next in the text too."""
+    names = field.tight if field.loose else field.names
+    score = 2 * sum(1 for word in near.next if kin(word) & names)
+    score += sum(1 for word in near.all if kin(word) & names)
+    if field.loose:
+        score += sum(1 for word in near.all if kin(word) & field.names - names)
+    return score
 
 
 def _is(stated: Stated, field: Field, record: RecordView, about: frozenset[str]) -> bool:
@@ -235,10 +266,10 @@ def _is(stated: Stated, field: Field, record: RecordView, about: frozenset[str])
         return False
     wanted = unit_of(stated.unit)
     assert wanted is not None
-    named = {
-        word for word in record.stems | field.names if (unit := unit_of(word)) and unit == wanted
-    }
-    return bool(named) and agrees(Stated(stated.number, "", stated.about), field.number, "")
+    words = record.stems | field.names | about
+    named = any(unit_of(word) == wanted for word in words)
+    named = named or (wanted.dimension == "rate" and stem("rate") in words)
+    return named and agrees(Stated(stated.number, "", stated.about), field.number, "")
 
 
 def _distinctive(stated: Stated) -> bool:
@@ -306,7 +337,7 @@ def bound_by_comparison(
     return len(readings) > 0 and all(_stands(figure, field) for field in readings)
 
 
-def _meant(record: RecordView, near: frozenset[str]) -> list[Field]:
+def _meant(record: RecordView, near: Near) -> list[Field]:
     numeric = [field for field in record.fields if field.number is not None and not field.loose]
     scores = [_overlap(field, near) for field in numeric]
     most = max(scores, default=0)
@@ -331,12 +362,12 @@ def _stands(figure: Figure, field: Field) -> bool:
 def _spoken_of(clause: Clause, binding: Binding, before: Binding | None) -> frozenset[int]:
     """The records of the clause before, where this one speaks of "the others"."""
     words = {token.text.casefold() for token in clause.tokens}
-    if before is None or before.call.id != binding.call.id or not words & _OTHERS:
+    if before is None or before.call.id != binding.call.id or not words & OTHERS:
         return frozenset()
     return frozenset().union(*before.best)
 
 
-_OTHERS: Final = frozenset("other others rest remaining remainder 其他 其余 另外 其它".split())
+OTHERS: Final = frozenset("other others rest remaining remainder 其他 其余 另外 其它".split())
 
 
 def bound_by_count(
@@ -348,12 +379,18 @@ def bound_by_count(
         return None
     if stated.number != stated.number.to_integral_value() or stated.number < 0:
         return None
-    if binding.call.id == TOLD:
+    if binding.call.id == TOLD or _is_end(figure):
         return None
     sizes = counted(desk, binding, figure.clause) | _whole(figure, binding, before)
     if stated.number in sizes:
         return True
     return False if sizes else None
+
+
+def _is_end(figure: Figure) -> bool:
+    """Whether a number is an end of a movement ("from 4", "to 20"): a reading, and no count."""
+    before = figure.clause.tokens[figure.place - 1].text.casefold() if figure.place else ""
+    return before in {"from", "to", "从", "到", "至"}
 
 
 def _whole(figure: Figure, binding: Binding, before: Binding | None) -> frozenset[Decimal]:
@@ -363,7 +400,7 @@ def _whole(figure: Figure, binding: Binding, before: Binding | None) -> frozense
     envelope = binding.call.call.envelope
     if envelope.truncated:
         return frozenset()
-    spoken = _spoken_of(figure.clause, binding, before) if words & _OTHERS else frozenset()
+    spoken = _spoken_of(figure.clause, binding, before) if words & OTHERS else frozenset()
     if not spoken and not (words & {"of", "共", "这", "all"}):
         return frozenset()
     left = tuple(item for item in binding.call.records if item.place not in spoken)
@@ -388,7 +425,7 @@ def counted(desk: Desk, binding: Binding, clause: Clause) -> frozenset[Decimal]:
     records = tuple(call.records[place] for place in sorted(places))
     envelope = call.call.envelope
     sizes: set[int] = set()
-    if not envelope.truncated:
+    if not envelope.truncated or len(records) < len(call.records):
         sizes.update(group_sizes(records))
     if len(records) == len(call.records):
         sizes.update(size for size in (envelope.count, envelope.total) if size is not None)

@@ -43,7 +43,7 @@ def is_open(text: str, tokens: tuple[Token, ...]) -> bool:
     """Whether the text says that something is not known."""
     if any(token.kind is Kind.WORD and token.role is Role.UNKNOWN for token in tokens):
         return True
-    return _OPEN.search(text.casefold()) is not None
+    return _OPEN.search(_unquoted(text, tokens).casefold()) is not None
 
 
 def is_question(text: str) -> bool:
@@ -90,7 +90,8 @@ def _unquoted(text: str, tokens: tuple[Token, ...]) -> str:
 def sides(tokens: tuple[Token, ...], causal: Causal) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
     """Effect and cause: the tokens on either side of a marker, within its own statement.
 
-    "Because X, Y" has its effect behind the comma. A side without content takes the whole.
+    "Because X, Y" has its effect behind the comma. A side that says nothing is empty: "therefore Y"
+    has its cause in what was said before.
     """
     before = tuple(token for token in tokens if token.end <= causal.start)
     after = tuple(token for token in tokens if token.start >= causal.end)
@@ -100,8 +101,7 @@ def sides(tokens: tuple[Token, ...], causal: Causal) -> tuple[tuple[Token, ...],
         )
         before, after = after[comma:], after[:comma]
     effect, cause = (before, after) if causal.cause_behind else (after, before)
-    whole = (*before, *after)
-    return (effect if _says(effect) else whole), (cause if _says(cause) else whole)
+    return (effect if _says(effect) else ()), (cause if _says(cause) else ())
 
 
 def _says(tokens: tuple[Token, ...]) -> bool:

@@ -50,6 +50,20 @@ def claims(token: Token) -> bool:
     return not token.text.isascii() and any(sign in token.text for sign in CLAIMING_ZH)
 
 
+def is_kind(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a name only says what kind of thing the next name is: "ReplicaSet web-6c9f"."""
+    token = tokens[place]
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    return (
+        token.kind is Kind.NAME
+        and token.text.isalpha()
+        and after is not None
+        and (after.kind is Kind.NAME or (after.kind is Kind.NUMBER and not after.spelled))
+        and after.start - token.end <= 1
+        and not after.text.isalpha()
+    )
+
+
 def is_label(tokens: tuple[Token, ...], place: int) -> bool:
     """Whether a word only names what a number counts or what kind of thing a name is."""
     token = tokens[place]

@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from typing import Final
 
-from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.lexicon import VERBS, Role
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.words import stem
 
-_MEASURES: Final = frozenset(
-    "from until per uses used holds held counts count reports total 达 达到 用 使用 了".split()
-)
 IDENTITY_DIGITS_MIN: Final = 4
 """A bare whole number of so many digits may be an id; a shorter one is a quantity."""
 
 def is_identity(tokens: tuple[Token, ...], place: int) -> bool:
-    """Whether a number can only be a name: a bare whole number of four digits or more.
+    """Whether a bare whole number of four digits or more can only be a name.
 
-    Not behind a word that measures ("to 181990", "of 2147483648").
+    It stands in brackets or in a list that does ("(50912, 50915 and 50921)"), or behind a noun; never
+    before one ("2117 errors") or behind a word that measures ("to 181990").
     """
     token = tokens[place]
     stated = token.stated
-    before = tokens[place - 1].text.casefold() if place else ""
-    if before in _NOT_LABELS - {"and", "or", "和", "与"} or before in _MEASURES:
+    if (
+        token.kind is not Kind.NUMBER or stated is None or stated.unit or token.spelled
+        or not token.text.isdigit() or len(token.text) < IDENTITY_DIGITS_MIN
+    ):  # fmt: skip
         return False
-    return (
-        token.kind is Kind.NUMBER
-        and stated is not None
-        and not stated.unit
-        and not token.spelled
-        and token.text.isdigit()
-        and len(token.text) >= IDENTITY_DIGITS_MIN
-    )
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    if after is not None and after.kind is Kind.WORD and after.role is Role.CONTENT:
+        return False
+    if labelled(tokens, place):
+        return True
+    start = place
+    while start and tokens[start - 1].text.casefold() in _JOINS:
+        if tokens[start - 1].text == "(":
+            return True
+        start -= 1
+        if start and tokens[start - 1].kind is Kind.NUMBER:
+            return is_identity(tokens, start - 1)
+    return False
 
 
+_JOINS: Final = frozenset(", ( and or 、 和 与 及".split())
 _NOT_LABELS: Final = frozenset(
     "of in to from by at for with than and or about only all the a an is are was were has have had "
     "least most over under above below between 和 与 有 为 是 到 至 从 的 共 约".split()
@@ -54,7 +60,7 @@ def labelled(tokens: tuple[Token, ...], place: int) -> bool:
         return False
     if not before.text.isascii() and before.role is not Role.CONTENT:
         return False
-    return before.kind is Kind.NAME or not _is_verb(before.text)
+    return before.kind is Kind.NAME or not (_is_verb(before.text) or before.text.casefold() in VERBS)
 
 
 def _is_verb(word: str) -> bool:

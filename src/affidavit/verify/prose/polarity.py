@@ -8,20 +8,12 @@ denying clause needs a record that denies, or fails.
 from __future__ import annotations
 
 from affidavit.verify.prose.binding import Binding
-from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.clauses import Clause, is_negative
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.tokens import Kind
 from affidavit.verify.statements.denial import FAILING, FAILING_ZH, denies, fails
 from affidavit.verify.statements.words import parts_of, stem
-
-
-def is_negative(clause: Clause) -> bool:
-    """Whether a clause denies."""
-    return any(
-        token.kind is Kind.WORD and token.role in {Role.NEGATION, Role.NONE}
-        for token in clause.tokens
-    )
 
 
 def sounds_bad(clause: Clause) -> bool:
@@ -38,16 +30,19 @@ def sounds_bad(clause: Clause) -> bool:
     )
 
 
-def denied_words(desk: Desk, clause: Clause, binding: Binding) -> bool:
-    """Whether the clause affirms a word that its records only deny."""
+def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
+    """Whether the clause affirms a word that every record it speaks of denies."""
     if sounds_bad(clause):
         return False
-    best = frozenset().union(*binding.best)
-    for token in binding.held:
-        if token.kind is not Kind.WORD:
+    for token in clause.tokens:
+        if token.kind is not Kind.WORD or token.role is not Role.CONTENT:
             continue
-        places = desk.places(binding.call, token) & best
-        if places and all(denies(binding.call.records[place], token.stems) for place in places):
+        records = [
+            binding.call.records[place]
+            for binding in bindings
+            for place in desk.places(binding.call, token) & frozenset().union(*binding.best)
+        ]
+        if records and all(denies(record, token.stems) for record in records):
             return True
     return False
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final
@@ -86,7 +86,21 @@ def tokenize(text: str) -> tuple[Token, ...]:
     masked = _take_durations(masked, found)
     found.extend(_chunks(masked))
     found.sort(key=lambda token: token.start)
-    return tuple(_scaled(_united(found)))
+    return tuple(_stative(_scaled(_united(found))))
+
+
+def _stative(tokens: Iterator[Token]) -> Iterator[Token]:
+    """"is up", "came back up": there the word is a state, and no particle."""
+    before = ""
+    for token in tokens:
+        if token.text.casefold() == "up" and before in _BEING:
+            yield replace(token, role=Role.CONTENT)
+        else:
+            yield token
+        before = token.text.casefold()
+
+
+_BEING: Final = frozenset("is are was were be been came come comes go goes went back stays stayed".split())
 
 
 def _mask(text: str, found: list[Token]) -> str:
@@ -174,6 +188,9 @@ def _balanced(core: str, chunk: str, lead: int) -> tuple[str, str]:
 
 def _core(core: str, start: int, *, first: bool) -> Iterator[Token]:
     end = start + len(core)
+    if not any(sign.isalnum() for sign in core):
+        yield Token(Kind.SIGN, core, start, end)
+        return
     plain = _PLAIN.fullmatch(core)
     if plain and _is_number(plain):
         number = Decimal(plain["num"].replace(",", ""))
@@ -187,7 +204,12 @@ def _core(core: str, start: int, *, first: bool) -> Iterator[Token]:
     elif _HYPHENED.fullmatch(core) and _all_general(core):
         yield _hyphened(core, start)
     else:
-        yield Token(Kind.NAME, core, start, end, Role.CONTENT, frozenset({core.casefold()}))
+        yield Token(Kind.NAME, core, start, end, Role.CONTENT, _name_stems(core))
+
+
+def _name_stems(core: str) -> frozenset[str]:
+    low = core.casefold()
+    return frozenset({low, stem(low)}) if low.isalpha() else frozenset({low})
 
 
 def _is_number(plain: re.Match[str]) -> bool:
@@ -217,7 +239,7 @@ def _word(core: str, start: int, *, first: bool) -> Token:
     if low in ORDINALS and low != "second":
         return Token(Kind.WORD, core, start, end, Role.ORDINAL, frozenset({low}))
     if _is_name(core, first=first):
-        return Token(Kind.NAME, core, start, end, Role.CONTENT, frozenset({low}), proper=True)
+        return Token(Kind.NAME, core, start, end, Role.CONTENT, _name_stems(core), proper=True)
     base = stem(core)
     proper = core[0].isupper() and not first and len(core) > 1
     role = Role.CONTENT if proper and role_of(base) is Role.FREE else role_of(base)

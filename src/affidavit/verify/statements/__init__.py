@@ -35,6 +35,7 @@ from affidavit.verify.statements.counting import prove_count
 from affidavit.verify.statements.graph import prove_edge, prove_path
 from affidavit.verify.statements.outcome import Outcome, Unproved
 from affidavit.verify.statements.quoting import prove_membership, prove_quote
+from affidavit.verify.statements.recorded import prove_abnormal
 from affidavit.verify.statements.records import CallView, Evidence
 from affidavit.verify.statements.timing import prove_onset, prove_order
 from affidavit.verify.statements.value import prove_value
@@ -81,7 +82,7 @@ def _prove(statement: Statement, calls: tuple[CallView, ...]) -> Outcome:
         case QuoteStatement():
             return prove_quote(statement, call)
         case MembershipStatement():
-            return prove_membership(statement, call)
+            return prove_abnormal(statement, call) or prove_membership(statement, call)
         case AbsenceStatement():
             return prove_absence(statement, call)
         case EdgeStatement():

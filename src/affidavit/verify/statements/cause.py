@@ -67,7 +67,7 @@ def prove_cause(statement: CauseStatement, calls: tuple[CallView, ...]) -> Outco
     printed = _printed(statement, calls)
     if printed is not None:
         return printed
-    return _abnormal(statement, calls)
+    return prove_abnormal(statement, calls)
 
 
 def _printed(statement: CauseStatement, calls: tuple[CallView, ...]) -> Outcome | None:
@@ -117,8 +117,8 @@ def _second(
     return None
 
 
-def _abnormal(statement: CauseStatement, calls: tuple[CallView, ...]) -> Outcome:
-    """Way (c): abnormality at the cause, before the symptom, along a recorded path."""
+def prove_abnormal(statement: CauseStatement, calls: tuple[CallView, ...]) -> Outcome:
+    """Way (c) alone: abnormality at the cause, before the symptom, along a recorded path."""
     sick = _abnormality(statement.subject, statement.attribute, calls)
     if sick is None:
         return Unproved(SupportCode.CAUSE_NO_ABNORMALITY)

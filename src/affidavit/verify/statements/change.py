@@ -15,6 +15,7 @@ from affidavit.contract.statement import ChangeStatement, Direction, TrendStatem
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.recorded import prove_recorded
 from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import candidates, select, statistic_clash
 from affidavit.verify.statements.units import Stated, agrees
@@ -26,6 +27,9 @@ FLAT_SHARE = Decimal("0.1")
 
 def prove_change(statement: ChangeStatement, call: CallView) -> Outcome:
     """Whether the call shows the change."""
+    named = prove_recorded(statement, call)
+    if named is not None:
+        return named
     records = select(call, statement.subject)
     if isinstance(records, SupportCode):
         return Unproved(records)

@@ -45,6 +45,7 @@ class Field:
     number: Decimal | None = None
     unit: str = ""
     loose: bool = False
+    tight: frozenset[str] = frozenset()
 
 
 def fields_of(fact: Fact) -> Iterator[Field]:
@@ -133,8 +134,38 @@ def read_fields(text: str, name: str = "") -> Iterator[Field]:
     for bare in _BARE.finditer(text):
         if bare.start("num") not in taken:
             unit = bare["unit"] or ""
-            near = text[max(0, bare.start() - NEAR_CHARS) : bare.end() + NEAR_CHARS]
+            start, end = bare.span()
             yield Field(
-                name, outer | stems_of(near), bare["num"], Decimal(bare["num"]),
-                unit if unit_of(unit) else "", loose=True,
-            )  # fmt: skip
+                name=name,
+                names=outer | stems_of(_near(text, start, end)),
+                text=bare["num"],
+                number=Decimal(bare["num"]),
+                unit=unit if unit_of(unit) else "",
+                loose=True,
+                tight=outer | stems_of(_tight(text, start, end)),
+            )
+
+
+TIGHT_WORDS: Final = 2
+"""The words on either side of a number that most likely say what it measures."""
+
+
+def _tight(text: str, start: int, end: int) -> str:
+    near = _near(text, start, end)
+    at = text.rfind(near, 0, end) if near else -1
+    left = text[max(at, 0) : start].split()[-TIGHT_WORDS:]
+    right = text[end : max(at, 0) + len(near)].split()[:TIGHT_WORDS]
+    return " ".join((*left, *right))
+
+
+_PARTING: Final = frozenset(",;|()")
+
+
+def _near(text: str, start: int, end: int) -> str:
+    """The words around a number, up to a comma, a bar or a bracket on either side."""
+    left, right = start, end
+    while left > max(0, start - NEAR_CHARS) and text[left - 1] not in _PARTING:
+        left -= 1
+    while right < min(len(text), end + NEAR_CHARS) and text[right] not in _PARTING:
+        right += 1
+    return text[left:right]

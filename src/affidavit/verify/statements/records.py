@@ -43,6 +43,7 @@ class RecordView:
     text: str
     own: str
     shape: str
+    stated: str
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -53,6 +54,14 @@ class RecordView:
     def stems(self) -> frozenset[str]:
         """Every word stem in the record, names cut into parts."""
         return stems_of(self.text) | stems_of(self.subject)
+
+    @cached_property
+    def claimed(self) -> frozenset[str]:
+        """The stems that the record states: its values, and the names of what is true or not zero.
+
+        The name of a column ("READY", "Failed") says that it was looked at, not that it is so.
+        """
+        return stems_of(self.stated)
 
     @cached_property
     def own_names(self) -> frozenset[str]:
@@ -136,6 +145,22 @@ class CallView:
     def by_stem(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold a word stem."""
         return _invert(record.stems for record in self.records)
+
+    @cached_property
+    def by_claim(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records that state a word stem, and not only name a column by it."""
+        return _invert(record.claimed for record in self.records)
+
+    @cached_property
+    def values(self) -> frozenset[str]:
+        """Every subject, and every value that is one word, lower case."""
+        found = {record.subject.casefold() for record in self.records}
+        for record in self.records:
+            found.update(
+                field.text.casefold() for field in record.fields
+                if field.number is None and not field.loose and " " not in field.text.strip()
+            )  # fmt: skip
+        return frozenset(found - {""})
 
     @cached_property
     def by_owner(self) -> Mapping[str, frozenset[int]]:
@@ -324,11 +349,23 @@ def view_item(
         subject=next((found for fact in parts if (found := _subject(fact))), ""),
         at=next((found for fact in parts if (found := _at(fact))), None),
         emitter=_emitter(parts, emitter),
-        fields=tuple(dict.fromkeys(item for fact in reversed(parts) for item in fields_of(fact))),
+        fields=_fields(parts),
         text=" \n ".join(texts),
         own=" ".join((*(_text(fact, own=True) for fact in parts), aside)),
+        stated=" ; ".join(_stated(fact) for fact in parts),
         shape="report" if len(group) > PARTS_OF_ITEM_MAX else _shape(parts),
     )
+
+
+def _fields(parts: list[Fact]) -> tuple[Field, ...]:
+    """Every named value; a line's bare numbers only where no cell beside it holds them."""
+    cells = [item for fact in parts if not isinstance(fact, Line) for item in fields_of(fact)]
+    known = {item.number for item in cells if item.number is not None}
+    lines = [
+        item for fact in parts if isinstance(fact, Line) for item in fields_of(fact)
+        if not (cells and item.loose and item.number in known)
+    ]  # fmt: skip
+    return tuple(dict.fromkeys((*cells, *lines)))
 
 
 def _emitter(parts: list[Fact], emitter: Emitter) -> Emitter:
@@ -391,6 +428,38 @@ def _text(fact: Fact, *, own: bool) -> str:
             )  # fmt: skip
         case Edge():
             return f"{fact.source} {fact.relation} {fact.target}"
+
+
+_NAUGHT: Final = frozenset({"", "false", "f", "no", "none", "null", "0", "n/a", "-", "<none>"})
+
+
+def _stated(fact: Fact) -> str:
+    """What a fact states: its values, and the names of values that are not false, zero or none."""
+    match fact:
+        case Row():
+            return " ; ".join(
+                cell_text if not _names_too(cell, cell_text) else f"{cell.name} {cell_text}"
+                for cell in fact.cells if (cell_text := _cell_text(cell))
+            )  # fmt: skip
+        case Line():
+            pair = KEY_VALUE.fullmatch(fact.text)
+            if pair is None:
+                return fact.text
+            value = pair["value"].strip()
+            naught = value.casefold() in _NAUGHT
+            return value if naught else f"{pair['key']} {value}"
+        case Value():
+            zero = fact.quantity is not None and fact.quantity.number == 0
+            return fact.subject if zero else _text(fact, own=False)
+        case _:
+            return _text(fact, own=False)
+
+
+def _names_too(cell: Cell, text: str) -> bool:
+    """Whether a cell's name is stated with its value: it is true, or counts something."""
+    if cell.quantity is not None:
+        return cell.quantity.number != 0
+    return text.casefold() in {"true", "t", "yes"}
 
 
 def _cell_text(cell: Cell) -> str:

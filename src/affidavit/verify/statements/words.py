@@ -42,7 +42,7 @@ _IRREGULAR: Final[Mapping[str, str]] = MappingProxyType(
         "killed": "kill", "killing": "kill", "kills": "kill", "less": "less", "lag": "lag",
         "lagged": "lag", "lagging": "lag", "dropped": "drop", "dropping": "drop",
         "stopped": "stop", "stopping": "stop", "spiked": "spike", "peaked": "peak",
-        "higher": "high", "highest": "high", "lower": "low", "lowest": "low",
+        "higher": "high", "highest": "high", "lower": "low", "lowest": "low", "used": "use", "uses": "use", "using": "use",
     }
 )  # fmt: skip
 """Forms whose ending tells nothing; general English only."""

@@ -173,6 +173,18 @@ def test_what_an_application_wrote_into_a_platform_s_table_is_the_application_s(
     assert next(cell for cell in row.cells if cell.name == "query").emitter is Emitter.WORKLOAD
 
 
+def test_a_topology_is_relations() -> None:
+    """Edge lists and dependencies, as they are stated."""
+    envelope = read(
+        {
+            "services": [{"name": "gate", "depends_on": ["seats"]}],
+            "edges": [{"source": "gate", "target": "till"}],
+        },
+        "get_topology",
+    )
+    assert edges(envelope) == {("gate", "depends on", "seats"), ("gate", "calls", "till")}
+
+
 def test_an_owner_reference_is_a_relation() -> None:
     """Kubernetes says who made what."""
     envelope = read({"metadata": {"name": "gate-1-x", "ownerReferences": [{"name": "gate-1"}]}})

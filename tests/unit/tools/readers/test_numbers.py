@@ -59,6 +59,16 @@ def test_a_cell_keeps_what_its_number_leaves_out() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "unit"), [("AGE", "min"), ("LAST SEEN", "min"), ("limits.cpu", "mcpu"), ("x", "m")]
+)
+def test_a_bare_m_is_told_by_its_field(name: str, unit: str) -> None:
+    """Minutes of an age, thousandths of a CPU, else whatever the source meant."""
+    cell = to_cell(name, "117m")
+    assert cell.quantity is not None
+    assert (cell.quantity.unit, cell.text) == (unit, None if unit == "m" else "117m")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "2031-05-04T01:02:03Z",

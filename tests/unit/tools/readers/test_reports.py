@@ -197,3 +197,11 @@ def test_certificates_are_read_with_their_dates_and_the_verdict() -> None:
     assert found["pay.example", "notAfter"].at == datetime(2031, 3, 1, 23, 59, 59, tzinfo=UTC)
     assert found["Trust CA 2", "notAfter"].at == datetime(2037, 1, 11, 23, 59, 59, tzinfo=UTC)
     assert found["pay.example", "verify return code reason"].text == "certificate has expired"
+
+
+def test_a_summary_names_its_subject_and_keeps_every_key() -> None:
+    """`Service:` names whom a `key: value` text is about."""
+    text = "Service: gate\nStatus: degraded\nError rate: 12.5% (threshold 5%)\n"
+    row = rows(read(text, "get_summary"), "gate")[0]
+    assert cells(row)["Status"] == "degraded"
+    assert quantity(row, "Error rate") == ("12.5", "%")

@@ -170,3 +170,22 @@ def test_log_streams_are_about_the_stream_and_at_the_entry_s_time() -> None:
     assert (line.subject, line.level) == ("kiosk-7", "ERROR")
     assert line.at == datetime(2031, 5, 4, 1, 0, tzinfo=UTC)
     assert "2" in cells(*rows(envelope)).values()
+
+
+def test_points_and_pairs_are_samples_too() -> None:
+    """Records of time and value, and Datadog's list of pairs."""
+    points = [{"timestamp": "2031-05-04T01:00:00Z", "value": 3.5}]
+    value = values(
+        read(points, "query_metrics", arguments={"service": "gate", "metric": "wait_ms"})
+    )[0]
+    assert (value.subject, value.attribute) == ("gate", "wait_ms")
+    assert value.quantity is not None
+    assert value.quantity.unit == "ms"
+    paired = {
+        "series": [
+            {"metric": "http.errors", "scope": "service:gate", "pointlist": [[AT * 1000, 2.0]]}
+        ]
+    }
+    pair = values(read(paired, "query_datadog_metrics"))[0]
+    assert (pair.subject, pair.attribute) == ("gate", "http.errors")
+    assert pair.at == datetime(2031, 5, 4, 1, 0, tzinfo=UTC)

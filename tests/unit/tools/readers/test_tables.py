@@ -24,7 +24,7 @@ def test_aligned_columns_give_a_row_an_entity() -> None:
     row = rows(envelope, "gate-7f-x2")[0]
     assert cells(row)["STATUS"] == "CrashLoopBackOff"
     assert quantity(row, "RESTARTS") == ("16", "")
-    assert quantity(row, "AGE") == ("57", "m")
+    assert quantity(row, "AGE") == ("57", "min")
     texts = [line.text for line in lines(envelope)]
     assert texts == PODS.rstrip("\n").split("\n")
 
@@ -160,3 +160,41 @@ def test_a_table_without_rows_is_empty() -> None:
     """psql's `(0 rows)`."""
     envelope = read(" a | b\n---+---\n(0 rows)\n", "pg_query")
     assert envelope.status is EvidenceStatus.NO_EVIDENCE
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "column", "expected"),
+    [
+        (
+            "Filesystem  Size  Used Avail Use% Mounted on\n/dev/sda1    50G   47G  1.2G  98% /",
+            "/dev/sda1",
+            "Use%",
+            ("98", "%"),
+        ),
+        (
+            (
+                "USER   PID %CPU %MEM    VSZ   RSS TTY  STAT START   TIME COMMAND\n"
+                "app   4120 97.3 12.4 990000 81000 ?    Rl   01:02  44:10 java -jar gate.jar"
+            ),
+            "4120",
+            "%CPU",
+            ("97.3", ""),
+        ),
+        (
+            (
+                "       total   used    free  shared  buff/cache   available\n"
+                "Mem:   15Gi    14Gi   210Mi    12Mi       689Mi       620Mi"
+            ),
+            "Mem",
+            "free",
+            ("210", "Mi"),
+        ),
+    ],
+    ids=["df", "ps", "free"],
+)
+def test_what_a_host_s_programs_print_is_split_by_words(
+    text: str, subject: str, column: str, expected: tuple[str, str]
+) -> None:
+    """Their columns stand one space apart."""
+    envelope = read(text, "exec", arguments={"cmd": "df -h", "host": "pier-2"})
+    assert quantity(rows(envelope, subject)[0], column) == expected
