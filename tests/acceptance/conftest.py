@@ -44,6 +44,7 @@ class Shell:
     """Runs the command in one folder, with one home and one store."""
 
     home: Path
+    before: tuple[str, ...] = ()
     running: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -60,7 +61,7 @@ class Shell:
     def run(self, *arguments: object, **environment: str) -> Done:
         """The command, to its end."""
         done = subprocess.run(
-            [str(AFFIDAVIT), *map(str, arguments)],
+            [*self.before, str(AFFIDAVIT), *map(str, arguments)],
             capture_output=True,
             text=True,
             check=False,

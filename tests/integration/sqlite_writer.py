@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 import time
-from itertools import count
 from pathlib import Path
 
 import anyio
@@ -16,7 +15,7 @@ import anyio
 from affidavit.adapters.sqlite_store import SqliteStore
 from affidavit.contract.journal import EventType
 from affidavit.contract.states import RunState
-from affidavit.ports.store import Append, Store
+from affidavit.ports.store import LISTED_MAX, Append, Store
 from affidavit.testing.journals import artifact, begin_run, ending, event, next_lines
 
 LINES_MAX = 200
@@ -25,11 +24,13 @@ LINES_MAX = 200
 
 async def drive(store: Store) -> None:
     """Go on with the newest run, then with new ones, for ever."""
-    for number in count(len(await store.runs("local", 1000))):
-        if number == 0 or (await store.runs("local", 1))[0].state is not RunState.RUNNING:
-            run = await begin_run(store, number)
+    while True:
+        heads = await store.runs("local", LISTED_MAX)
+        if heads and heads[0].state is RunState.RUNNING:
+            await go_on(store, heads[0].run_id)
+        else:
+            run = await begin_run(store, len(heads))
             say(run.id, 1)
-        await go_on(store, (await store.runs("local", 1))[0].run_id)
 
 
 async def go_on(store: Store, run_id: str) -> None:

@@ -1,4 +1,4 @@
-"""The database file of a SQLite store: its tables, how it is opened, what its errors mean.
+"""The database file of a SQLite store: its tables, and how it is opened.
 
     sqlite:PATH → a regular file that only its owner can read (0600; its -wal and -shm too)
                   write-ahead log, incremental auto-vacuum, application id and schema version
@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from affidavit.contract.errors import InputRefused, RecordFailed
+from affidavit.adapters.sqlite_errors import WAIT_MS, is_busy, mend, refused
+from affidavit.contract.errors import InputRefused
 
 APPLICATION_ID: Final = 0x41464456
 """Marks a SQLite file as ours ("AFDV", PRAGMA application_id)."""
@@ -29,10 +30,6 @@ SCHEMA_VERSION: Final = 1
 
 SQLITE_OLDEST: Final = (3, 37, 0)
 """The first SQLite with STRICT tables, which keep a column's type."""
-
-WAIT_MS: Final = 5_000
-"""How long one write waits for another process's: a commit takes milliseconds, a vacuum step less
-than a second."""
 
 OPEN_ATTEMPTS: Final = 50
 OPEN_PAUSE_S: Final = 0.1
@@ -150,7 +147,7 @@ def open_database(path: Path) -> Database:
         sure = _open_prepared(place) if writable else _open_for_reading(place)
         quick = _open_quick(place) if writable else sure
     except sqlite3.Error as error:
-        raise _refused(place, error) from error
+        raise refused(place, error) from error
     found = place.stat()
     return Database(place, quick, sure, found.st_dev, found.st_ino)
 
@@ -187,32 +184,6 @@ def transaction(
             connection.execute("ROLLBACK")
 
 
-def record_failed(path: Path, error: Exception) -> RecordFailed:
-    """What SQLite's error means for the one who wanted to read or write."""
-    code = getattr(error, "sqlite_errorcode", 0)
-    match code if code == sqlite3.SQLITE_IOERR_SHMSIZE else code & 0xFF:
-        case sqlite3.SQLITE_FULL | sqlite3.SQLITE_IOERR_SHMSIZE:
-            what = "the disk is full"
-            hint = "free some space; a run that was under way goes on: affidavit runs resume"
-        case sqlite3.SQLITE_READONLY:
-            what, hint = "it can only be read", "give its owner back the right to write"
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
-            what, hint = f"another process kept it for {WAIT_MS / 1000:.0f} s", "try again"
-        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-            what, hint = "it is damaged", _mend(path)
-            return RecordFailed(f"the store {path}: {what}", code="STORE_DAMAGED", hint=hint)
-        case _:
-            name = getattr(error, "sqlite_errorname", type(error).__name__)
-            what, hint = f"{error} ({name})", "look at the disk and at the file's permissions"
-    return RecordFailed(f"the store {path} could not be used: {what}", hint=hint)
-
-
-def is_busy(error: Exception) -> bool:
-    """Whether another connection was in the way, and waiting would help."""
-    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-
-
 def _find(path: Path) -> Path:
     """The real place of the file, which then exists and is a regular file."""
     try:
@@ -246,7 +217,7 @@ def _find(path: Path) -> Path:
         raise InputRefused(
             f"the store {place} is damaged or no database: it has {found.st_size} bytes",
             code="STORE_DAMAGED",
-            hint=_mend(place),
+            hint=mend(place),
         )
     return place
 
@@ -382,22 +353,3 @@ def _keep_private(place: Path) -> None:
         # Not there yet, or another owner's, who has decided for himself.
         with suppress(FileNotFoundError, PermissionError):
             file.chmod(OWNER_ONLY)
-
-
-def _refused(place: Path, error: sqlite3.Error) -> InputRefused:
-    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if primary in {sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR}:
-        return InputRefused(
-            f"the store {place} is damaged or no database: {error}",
-            code="STORE_DAMAGED",
-            hint=_mend(place),
-        )
-    failed = record_failed(place, error)
-    return InputRefused(failed.message, code="STORE_UNREACHABLE", hint=failed.hint)
-
-
-def _mend(place: Path) -> str:
-    return (
-        f"put it aside and begin a new one: mv {place} {place}.damaged (its -wal too), or bring "
-        "back a copy"
-    )

@@ -23,13 +23,8 @@ from anyio.lowlevel import checkpoint
 from affidavit.adapters import sqlite_rows as rows
 from affidavit.adapters import standing as moves
 from affidavit.adapters.journal_text import read_line, write_line
-from affidavit.adapters.sqlite_schema import (
-    Database,
-    is_busy,
-    open_database,
-    record_failed,
-    transaction,
-)
+from affidavit.adapters.sqlite_errors import is_busy, record_failed
+from affidavit.adapters.sqlite_schema import Database, open_database, transaction
 from affidavit.adapters.standing import Standing
 from affidavit.contract.errors import RecordFailed
 from affidavit.contract.journal import Entry

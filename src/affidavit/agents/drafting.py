@@ -73,7 +73,7 @@ def readable(before: Quantity, after: Quantity) -> tuple[Quantity, Quantity]:
         name, step = next((item for item in _BYTES if size >= item[1]), ("B", Decimal(1)))
         return _divided(before, step, name), _divided(after, step, name)
     shown = re.sub(r"\{[^}]*\}", "", unit)
-    shown = "" if shown in ("", "1") else f"1{shown}" if shown.startswith("/") else shown
+    shown = "" if shown in ("", "1") else shown.removeprefix("1")
     return _divided(before, Decimal(1), shown), _divided(after, Decimal(1), shown)
 
 
@@ -82,7 +82,7 @@ def _divided(quantity: Quantity, step: Decimal, unit: str) -> Quantity:
 
 
 def _with_unit(quantity: Quantity) -> str:
-    gap = "" if quantity.unit in ("", "%") else " "
+    gap = "" if quantity.unit[:1] in ("", "%", "/") else " "
     return f"{rounded(quantity)}{gap}{quantity.unit}"
 
 

@@ -187,7 +187,7 @@ def _changes(suspect: Suspect) -> list[FoundChange]:
     weighed.sort(key=lambda told: (-told[1], signal_name(told[2].fact)))
     firsts: dict[str, FoundChange] = {}
     for class_, weight, item in weighed:
-        if weight >= WEIGHT_MIN:
+        if weight >= WEIGHT_MIN and class_ != "log":
             firsts.setdefault(class_, item)
     return list(firsts.values())
 

@@ -28,6 +28,9 @@ EXPLAINED_SHARE: Final = 0.6
 LOG_WEIGHT: Final = 0.8
 """New or risen error lines: strong where they stand, but callers repeat them."""
 
+TEMPLATE_PREFIX: Final = "error lines like: "
+"""How `error_logs` names the rate of a template of lines."""
+
 _CLASSES: Final[tuple[tuple[str, re.Pattern[str], float], ...]] = (
     ("errors", re.compile(r"error|fail|timeout|refus|abort|reject"), 0.9),
     ("latency", re.compile(r"duration|latency|time\b|wait"), 0.9),
@@ -103,6 +106,8 @@ def _facts(observations: Iterable[Observation]) -> Iterable[Found]:
 
 def weigh_change(change: Change) -> tuple[str, float]:
     """The class of a change and what it weighs, between 0 and the class's full weight."""
+    if change.attribute.startswith(TEMPLATE_PREFIX):
+        return "log", LOG_WEIGHT
     name = change.attribute.lower()
     class_, full = next(
         ((label, weight) for label, words, weight in _CLASSES if words.search(name)), _OTHER

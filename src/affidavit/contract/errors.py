@@ -92,4 +92,13 @@ class BudgetSpent(RunStopped):
 
 
 class PauseAsked(RunStopped):
-    """The run is to wait; it goes on, where it was, when somebody drives it again."""
+    """The run is to wait; it goes on, where it was, when somebody drives it again.
+
+    `reason` is a stable word: asked, stopping, approval, outcome. `wake_at_us` is when it goes on
+    by itself (microseconds since 1970 UTC), or None: only when it is called.
+    """
+
+    def __init__(self, reason: str = "asked", wake_at_us: int | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.wake_at_us = wake_at_us

@@ -72,9 +72,10 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The answer, for the scorer alone."""
+    """The answer, for the scorer alone. `faulty` is None where the set does not say it in kind: a
+    question to be judged by its text is not evaluated rather than counted wrong."""
 
-    faulty: bool
+    faulty: bool | None
     service: str | None = None
     fault: str | None = None
     injected_at: datetime | None = None
@@ -83,8 +84,10 @@ class Truth:
 
 
 @contextmanager
-def new_folder(dst: Path, incident: Incident, truth: Truth) -> Iterator[Path]:
+def new_folder(dst: Path, incident: Incident, truth: Truth | None) -> Iterator[Path]:
     """Yields a path to fill with signals; on success it becomes `dst/<incident id>`.
+
+    Without a truth there is no truth.yaml: nobody knows the answer.
 
     Errors: InputRefused when that folder is there already; whatever the body raises, after the
     half-filled folder is gone.
@@ -101,7 +104,8 @@ def new_folder(dst: Path, incident: Incident, truth: Truth) -> Iterator[Path]:
     try:
         yield part
         write_yaml(part / "incident.yaml", incident_record(incident))
-        write_yaml(part / "truth.yaml", truth_record(truth))
+        if truth is not None:
+            write_yaml(part / "truth.yaml", truth_record(truth))
         part.rename(final)
     finally:
         shutil.rmtree(part, ignore_errors=True)  # gone already when the rename happened
@@ -136,8 +140,9 @@ def incident_record(incident: Incident) -> dict[str, Json]:
 
 
 def truth_record(truth: Truth) -> dict[str, Json]:
-    """The keys of `truth.yaml`; an absent value is left out, `faulty` and `service` never are."""
-    record: dict[str, Json] = {"faulty": truth.faulty, "service": truth.service}
+    """The keys of `truth.yaml`; an absent value is left out, except for `service`."""
+    record: dict[str, Json] = {} if truth.faulty is None else {"faulty": truth.faulty}
+    record["service"] = truth.service
     if truth.fault is not None:
         record["fault"] = truth.fault
     if truth.injected_at is not None:

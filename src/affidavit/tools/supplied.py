@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from types import MappingProxyType
 from typing import Final, Literal, TypeVar
 
@@ -33,10 +32,10 @@ from affidavit.contract.states import (
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.ledger.snapshot import LedgerSnapshot, StoredCall
 from affidavit.tools.readers.drafts import draft_of_answer
-from affidavit.tools.readers.moments import find_stamp, read_epoch
-from affidavit.tools.readers.numbers import to_decimal
+from affidavit.tools.readers.moments import find_stamp
 from affidavit.tools.readers.origin import class_of, subject_of
 from affidavit.tools.readers.result import RawResult, ReadError, read_result
+from affidavit.tools.readers.windows import names_time, window_of
 from affidavit.tools.readers.words import clean
 
 __all__ = (
@@ -65,12 +64,6 @@ _CALL_FIELDS: Final = frozenset(
     "evidence_class".split()
 )
 _INPUT_FIELDS: Final = frozenset("question agent window tool_calls draft answer".split())
-_STARTS: Final = (
-    "start start_time startTime start_datetime from since start_timestamp begin".split()
-)
-_ENDS: Final = "end end_time endTime end_datetime to until end_timestamp".split()
-_INSTANTS: Final = "time at timestamp".split()
-
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 T = TypeVar("T")
@@ -151,12 +144,18 @@ def supplied_ledger(
 
 
 def scope_of(call: SuppliedCall, window: Window | None, tenant: str) -> Scope:
-    """What a call speaks about, by its arguments; the report's window where they name none."""
+    """What a call speaks about, by its arguments.
+
+    The report's window stands in where they name no time at all. Where they name one that cannot
+    be placed (`since: 5m` without a time of the call) there is no window: an absence must never
+    reach further than the search did (G9).
+    """
+    read_at = call.completed_at or call.started_at
     query = json.dumps(call.arguments, sort_keys=True, ensure_ascii=False, default=str)
     return Scope(
         tenant=tenant,
         service=subject_of(call.arguments),
-        window=_argument_window(call.arguments) or window,
+        window=window_of(call.arguments, read_at) if names_time(call.arguments) else window,
         query=clean(query)[:QUERY_CHARS_MAX],
     )
 
@@ -221,30 +220,6 @@ def _bytes(envelope: Envelope) -> bytes:
 
 def _json_bytes(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str).encode()
-
-
-def _argument_window(arguments: Mapping[str, object]) -> Window | None:
-    """The closed window that the arguments name, or None where an end is open or relative."""
-    start = next((moment for name in _STARTS if (moment := _moment(arguments.get(name)))), None)
-    end = next((moment for name in _ENDS if (moment := _moment(arguments.get(name)))), None)
-    if start is None and end is None:
-        start = end = next(
-            (moment for name in _INSTANTS if (moment := _moment(arguments.get(name)))), None
-        )
-    if start is None or end is None or end < start:
-        return None
-    return Window(start=start, end=end)
-
-
-def _moment(value: object) -> datetime | None:
-    if isinstance(value, str):
-        stamp = find_stamp(value.strip())
-        if stamp is not None and stamp.has_zone and stamp.has_date and stamp.has_year:
-            return stamp.moment
-    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal, str)):
-        return None
-    number = to_decimal(str(value))
-    return None if number is None else read_epoch(number)
 
 
 # --- Strict reading ---------------------------------------------------------------------------

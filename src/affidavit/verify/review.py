@@ -143,8 +143,8 @@ def _notes(proofs: tuple[Checked, ...], found: Findings) -> tuple[str, ...]:
 
 def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
     """What proved statements say, so that the prose may say it too."""
-    numbers: list[Stated] = []
-    moments = []
+    numbers: list[tuple[Stated, str, tuple[int, ...]]] = []
+    moments: list[datetime] = []
     words: list[str] = []
     names = names_in(sentence.text)
     for item in proofs:
@@ -156,16 +156,21 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
             continue
         unit = str(fields.get("unit") or "")
         numbers.extend(
-            Stated(value, unit) for key in ("value", "from_", "to")
+            (Stated(value, unit), call, facts)
+            for key in ("value", "from_", "to")
             if isinstance(value := fields.get(key), Decimal)
-        )  # fmt: skip
+            for call, facts in item.outcome.facts
+        )
         moments.extend(_moments(item.statement))
         words.extend(
             str(fields[key]) for key in ("subject", "attribute", "object", "set", "text")
             if fields.get(key)
         )  # fmt: skip
     joined = " ".join(words)
-    return Granted(tuple(numbers), tuple(moments), names_in(joined), stems_of(joined))
+    whole = bool(proofs) and not sentence.shared and all(
+        isinstance(item.outcome, Proved) for item in proofs
+    )
+    return Granted(tuple(numbers), whole, tuple(moments), names_in(joined), stems_of(joined))
 
 
 def _moments(statement: Statement) -> list[datetime]:

@@ -315,3 +315,40 @@ def test_an_opening_word_stays_with_its_sentence() -> None:
     candidate = read_candidate(draft)
     assert candidate.conclusion is not None
     assert candidate.conclusion.text == "No. boarding hit a timeout after 5000ms."
+
+
+# --- Windows ------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("G9")
+@pytest.mark.parametrize(
+    ("arguments", "window"),
+    [
+        ({}, ("01:00", "02:00")),
+        ({"start": "2031-05-04T01:20:00Z", "end": "2031-05-04T01:25:00Z"}, ("01:20", "01:25")),
+        ({"from": 1935624000, "to": 1935624300}, ("01:20", "01:25")),
+        ({"time": "2031-05-04T01:20:00Z"}, ("01:20", "01:20")),
+        ({"start": "2031-05-04T01:20:00Z"}, ("01:20", "01:59")),
+        ({"since": "9m"}, ("01:50", "01:59")),
+        ({"start_time": "-540"}, ("01:50", "01:59")),
+        ({"from": "now-9m", "to": "now"}, ("01:50", "01:59")),
+        ({"since": "yesterday"}, None),
+        ({"end": "2031-05-04T01:20:00Z"}, None),
+        ({"start": "2031-05-04T01:20:00Z", "end": "2031-05-04T01:10:00Z"}, None),
+    ],
+)
+def test_the_window_is_what_was_asked_and_never_wider(
+    arguments: dict[str, object], window: tuple[str, str] | None
+) -> None:
+    """The report's window stands in only where the arguments name no time at all."""
+    found = verified(ledger_of(with_call(arguments=arguments)), "c1").envelope.scope.window
+    shown = found and (f"{found.start:%H:%M}", f"{found.end:%H:%M}")
+    assert shown == window
+
+
+@pytest.mark.spec("G9")
+def test_a_relative_window_without_a_time_of_the_call_is_no_window() -> None:
+    """Five minutes before when?"""
+    raw = with_call(arguments={"since": "5m"})
+    del raw["tool_calls"][0]["completed_at"]
+    assert verified(ledger_of(raw), "c1").envelope.scope.window is None

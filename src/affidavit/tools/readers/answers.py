@@ -27,7 +27,8 @@ _NOTHING: Final = re.compile(
     r"|\(0 rows\)|empty set(?: \([\d.]{1,10} sec\))?"
     r"|(?:could not find|nothing (?:found|matched)|did not find)(?: any)?"
     rf"(?: (?:{_THINGS}))?{_FOUND}"
-    r"|<empty>|\(empty\)|none|null|nil|n/a|\[\s{0,20}\]|\{\s{0,20}\})[\s.!]*",
+    r"|(?:未找到|未发现|没有(?:找到|匹配|发现)|暂无|无匹配|无)(?:匹配)?(?:的?(?:数据|结果|日志|事件|记录|资源|告警))?"
+    r"|没有(?:数据|结果|日志|事件|记录)|<empty>|\(empty\)|none|null|nil|n/a|\[\s{0,20}\]|\{\s{0,20}\})[\s.!。]*",
     re.IGNORECASE,
 )
 _ZERO_ROWS: Final = re.compile(r"\n\(0 rows\)\s*$|\nempty set\b[^\n]{0,40}\s*$", re.IGNORECASE)
@@ -41,7 +42,8 @@ _REFUSAL: Final = re.compile(
     r"|permission denied\b|access (?:is )?denied\b|not authori[sz]ed\b|unauthori[sz]ed\b"
     r"|forbidden\b"
     r"|HTTP(?:/\d(?:\.\d)?)? (?:401|403)\b|(?:401|403) (?:Unauthorized|Forbidden)"
-    r"|you must be logged in|authentication (?:failed|required)|invalid credentials)",
+    r"|you must be logged in|authentication (?:failed|required)|invalid credentials"
+    r"|没有权限|无权限|权限不足|拒绝访问|未授权)",
     re.IGNORECASE,
 )
 _FAILURE: Final = re.compile(
@@ -66,6 +68,10 @@ FAILURE_LINES_MAX: Final = 12
 
 REFUSAL_LINES_MAX: Final = 4
 """A refusal is short; a longer text that begins so is a log or a report that mentions one."""
+
+_FAILURE_FIELDS: Final = frozenset(
+    {"code", "errortype", "errormessage", "reason", "kind", "apiversion", "details"}
+)
 
 BOOKKEEPING: Final = frozenset(
     "took took_ms tookms timed_out timedout status success ok error errors err warnings infos "
@@ -131,14 +137,9 @@ def _document_failure(document: Mapping[str, object]) -> str | None:
     """A document that says `error` and holds nothing else, or Kubernetes' Status of a failure."""
     lower = {str(key).lower(): value for key, value in document.items()}
     message = lower.get("error") or lower.get("errors") or lower.get("errormessage")
-    status = str(lower.get("status", "")).lower()
-    failed = status in ("error", "failure") and (message or "reason" in lower)
-    bare = message and not any(
-        value
-        for key, value in lower.items()
-        if key not in BOOKKEEPING | {"code", "errortype", "errormessage"}
-    )
-    if not (failed or bare):
+    failed = str(lower.get("status", "")).lower() in ("error", "failure", "failed")
+    content = any(value for key, value in lower.items() if key not in BOOKKEEPING | _FAILURE_FIELDS)
+    if not ((failed and (message or "reason" in lower)) or ((message or failed) and not content)):
         return None
     said = " ".join(str(lower.get(key)) for key in ("error", "reason", "message", "code"))
     refused = re.search(r"forbidden|denied|unauthori[sz]ed|\b40[13]\b", said, re.IGNORECASE)

@@ -17,12 +17,14 @@ from affidavit.contract.states import Emitter
 from affidavit.tools.readers.bounds import CELLS_MAX, DEPTH_MAX, FACT_CHARS_MAX, TEXT_LINES_MIN
 from affidavit.tools.readers.fields import (
     WORKLOAD_FIELDS,
+    has_more,
     is_list,
     is_records,
     name_of,
     name_value_pairs,
     read_json_object,
     time_of,
+    total_of,
     unit_of_field,
 )
 from affidavit.tools.readers.levels import LEVEL_FIELDS, level_of, weight_of
@@ -84,7 +86,15 @@ def read_document(source: Source, document: object, *, marks_requests: bool = Fa
     samples = tuple(Item((value,)) for value in walk.samples)
     if not items and not samples and frame:
         return Reading(ONE_RECORD, (Item(tuple(frame)),), cut=walk.cut)
-    return Reading("document", (*items, *samples), context=tuple(frame), cut=walk.cut)
+    told = document if isinstance(document, Mapping) and not is_object(document) else {}
+    total = total_of(told)
+    return Reading(
+        "document",
+        (*items, *samples),
+        context=tuple(frame),
+        total=total if total is not None and total >= len(items) else None,
+        cut=walk.cut or has_more(told),
+    )
 
 
 def is_object(document: Mapping[str, object]) -> bool:

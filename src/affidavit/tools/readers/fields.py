@@ -38,6 +38,15 @@ WORKLOAD_FIELDS: Final = frozenset(
 )
 """Fields of a platform's record that repeat what an application wrote."""
 
+TOTAL_MAX: Final = 2**53
+"""Beyond this a JSON number is not the same integer everywhere."""
+
+_TOTALS: Final = ("total", "total_count", "totalCount", "TotalCount", "hits", "matched")
+_CUT_MARKS: Final = ("truncated", "has_more", "hasMore", "IsTruncated", "partial")
+_NEXT_PAGES: Final = (
+    "next", "next_token", "nextToken", "NextToken", "nextPageToken", "next_cursor", "nextCursor",
+    "Marker", "NextMarker",
+)  # fmt: skip
 _KIND_PREFIX: Final = re.compile(r"([A-Za-z]{2,40}(?:\.[a-z0-9.-]{1,60})?)/([^/\s]{1,253})")
 _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[._\-\s\[\]]+")
 _FIELD_UNITS: Final = {
@@ -111,6 +120,29 @@ def to_instant(value: object, window: Window | None = None) -> datetime | None:
     else:
         number = to_number(value)
     return None if number is None else read_epoch(number)
+
+
+def total_of(document: Mapping[str, object]) -> int | None:
+    """How many items there are, by the answer's own word, or None."""
+    for key in _TOTALS:
+        value = document.get(key)
+        if isinstance(value, Mapping):
+            value = value.get("total", value.get("value"))
+        if isinstance(value, Mapping):
+            value = value.get("value")
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < TOTAL_MAX:
+            return value
+    return None
+
+
+def has_more(document: Mapping[str, object]) -> bool:
+    """Whether an answer says that it is only a part: a next page, or a mark that it was cut."""
+    metadata = document.get("metadata")
+    if isinstance(metadata, Mapping) and metadata.get("continue"):
+        return True
+    if any(document.get(key) is True for key in _CUT_MARKS):
+        return True
+    return any(isinstance(document.get(key), str) and document.get(key) for key in _NEXT_PAGES)
 
 
 def unit_of_field(name: str) -> str:

@@ -37,6 +37,10 @@ CALLERS_SPEAK_IN: Final = ("logs", "traces", "tool")
 LIMIT_ARGUMENTS: Final = ("limit", "tail", "max_count", "top_k", "size", "max_results", "page_size")
 
 
+LIMIT_DIGITS_MAX: Final = 10
+"""A limit of more digits limits nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class RawResult:
     """One result with what is known about its call.
@@ -80,12 +84,18 @@ def read_result(raw: RawResult) -> Envelope | ReadError:
         return _error(failure, opened.content)
     if answers.is_empty(opened.content):
         return _envelope(raw, source, Reading("empty", ()), cut=False)
+    reading = _read(raw, source, opened)
     if raw.status == "no_data":
-        if not isinstance(opened.content, str):
+        if not isinstance(opened.content, str) or _holds_items(reading):
             return _error("SUPPLIED_CONTRADICTORY", "no_data, and a result that holds data")
         return _envelope(raw, source, Reading("empty", ()), cut=False)
-    reading = _read(raw, source, opened)
     return _envelope(raw, source, reading, cut=opened.cut or reading.cut)
+
+
+def _holds_items(reading: Reading) -> bool:
+    """Whether a text lists things, and does not merely say how a search went."""
+    listed = {"table", "list", "log", "trace"} & set(reading.shape.split("+"))
+    return bool(listed) and len(reading.items) > (1 if listed == {"log"} else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +207,7 @@ def _envelope(raw: RawResult, source: Origin, reading: Reading, *, cut: bool) ->
     if total is not None and total < count:
         total, notes = None, (*notes, "The caller's total is smaller than what it returned.")
     truncated = cut or kept.cut or bool(raw.truncated) or (total is not None and total > count)
-    if raw.truncated is None and total is None and _is_at_limit(raw, count):
+    if raw.truncated is None and total is None and _is_at_limit(raw, source.kind, count):
         truncated, notes = True, (*notes, "As many items as were asked for: there may be more.")
     return Envelope(
         source_type=source.kind,
@@ -216,9 +226,14 @@ def _envelope(raw: RawResult, source: Origin, reading: Reading, *, cut: bool) ->
     )
 
 
-def _is_at_limit(raw: RawResult, count: int) -> bool:
+def _is_at_limit(raw: RawResult, kind: str, count: int) -> bool:
+    """Whether as much came back as was asked for; a limit of a log may count lines or entries."""
+    text = raw.result if kind == "logs" and isinstance(raw.result, str) else ""
+    most = max(count, sum(1 for line in text.split("\n") if line.strip()))
     for name in LIMIT_ARGUMENTS:
         limit = raw.arguments.get(name)
-        if isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= count:
+        if isinstance(limit, str) and limit.isdecimal() and len(limit) < LIMIT_DIGITS_MAX:
+            limit = int(limit)
+        if isinstance(limit, int) and not isinstance(limit, bool) and 0 < limit <= most:
             return True
     return False

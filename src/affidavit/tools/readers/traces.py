@@ -113,7 +113,7 @@ def _detail(span: _Span, line: str) -> Iterator[Fact]:
     """A line under a span: its attributes, and what a request brought marked as such."""
     asked = Emitter.REQUEST if request_spans(line[:4_000]) else None
     for piece in pieces(line.rstrip()):
-        if piece.strip(" │|"):
+        if piece.strip():
             yield Line(text=piece, subject=span.service, emitter=asked)
     cells = list(fields_of(line[:4_000]))
     found = _ATTRIBUTE.fullmatch(line[:4_000])

@@ -16,6 +16,7 @@ from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.markers import causal_in, is_open
 from affidavit.verify.prose.numbering import is_identity
+from affidavit.verify.prose.times import resolve
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.moments import find_moments
 
@@ -75,13 +76,23 @@ def check_scope(
             case Kind.NAME if any(sign.isdigit() for sign in token.text):
                 if not is_known(desk, token) and not _in_parts(desk, token):
                     codes.append(SupportCode.IDENTIFIER_UNKNOWN)
-            case Kind.MOMENT if not _moment_known(desk, token):
+            case Kind.MOMENT if not (_moment_known(desk, token) or _looked_at(desk, token)):
                 codes.append(SupportCode.TIME_UNKNOWN)
             case Kind.NUMBER if not (token.spelled or _amount_known(desk, token)):
                 codes.append(SupportCode.NUMBER_UNKNOWN)
             case _:
                 pass
     return tuple(dict.fromkeys(codes))
+
+
+def _looked_at(desk: Desk, token: Token) -> bool:
+    """Whether a moment lies in what some call looked at."""
+    for call in desk.calls:
+        scope = call.call.envelope.scope.window
+        at = resolve(token.moment, scope, ())
+        if scope and at and scope.start <= at <= max(scope.end, call.call.envelope.observed_at):
+            return True
+    return False
 
 
 def _in_parts(desk: Desk, token: Token) -> bool:

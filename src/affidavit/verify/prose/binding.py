@@ -82,8 +82,8 @@ def bind(desk: Desk, clause: Clause, call: CallView) -> Binding | None:
 def _topics(desk: Desk, clause: Clause, call: CallView) -> frozenset[int]:
     found: frozenset[int] | None = None
     for token in clause.topics:
-        places = desk.places(call, token)
-        if places:
+        places = desk.places(call, token) | call.by_owner.get(token.text.casefold(), frozenset())
+        if places and not places <= call.frames:
             both = places if found is None else found & places
             found = both or found
     return found or frozenset()
@@ -107,6 +107,8 @@ def _groups(clause: Clause, call: CallView, desk: Desk) -> list[list[frozenset[i
             continue
         if named:
             places = desk.places(call, token, named=negative)
+            if places and places <= call.frames and len(call.records) > len(call.frames):
+                continue
             if places and listing and groups:
                 groups[-1].append(places)
             elif places:
@@ -146,9 +148,9 @@ def _words(
         places = desk.places(call, token, named=named)
         if places and all(places & found for found in allowed):
             held.append(token)
-        elif (places and token.kind is not Kind.WORD) or (
-            not places and desk.is_about(call, token)
-        ):
+        elif places and token.kind is not Kind.WORD and any(places & found for found in allowed):
+            held.append(token)
+        elif (places and places <= call.frames) or (not places and desk.is_about(call, token)):
             held.append(token)
         else:
             unheld.append(token)

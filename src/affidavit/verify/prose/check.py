@@ -42,9 +42,14 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What the sentence's own typed statements proved: numbers, moments, and words of theirs."""
+    """What the sentence's own typed statements proved: numbers, moments, and words of theirs.
 
-    numbers: tuple[Stated, ...] = ()
+    A number goes with the call and the facts that prove it, so that it is granted to a clause about
+    those facts alone. `whole` says that there are statements and that every one is proved.
+    """
+
+    numbers: tuple[tuple[Stated, str, tuple[int, ...]], ...] = ()
+    whole: bool = False
     moments: tuple[datetime, ...] = ()
     names: frozenset[str] = frozenset()
     stems: frozenset[str] = frozenset()
@@ -176,12 +181,20 @@ class _Check:
                 or (token.kind is Kind.WORD and token.role is Role.CONTENT
                     and self.desk.is_value(token)))
             and not nouns.is_kind(clause.tokens, place)
+            and not self._only_asked(token)
         ]  # fmt: skip
         full = [
             binding for binding in bindings
             if all(token in binding.held or self._is_granted(token) for token in names)
         ]  # fmt: skip
         return sorted(full, key=lambda binding: -len(binding.held))
+
+    def _only_asked(self, token: Token) -> bool:
+        """A conclusion may call the thing by the name that the question gave it."""
+        return (
+            self.context.part is Part.CONCLUSION and self.desk.restates(token)
+            and not self._known(token)
+        )  # fmt: skip
 
     def _is_granted(self, token: Token) -> bool:
         return token.text.casefold() in self.context.granted.names
@@ -195,6 +208,7 @@ class _Check:
             return
         held = {token for binding in chosen for token in binding.held}
         asked = effect or self.context.part is Part.CONCLUSION
+        plain = self._plain_left(clause, held)
         for place, token in enumerate(clause.tokens):
             if token not in content or token in held or self._is_granted(token):
                 continue
@@ -202,7 +216,12 @@ class _Check:
                 continue
             if nouns.is_kind(clause.tokens, place) and actions.is_known(self.desk, token):
                 continue
+            if plain > 0 and nouns.is_plain(token) and not self._known(token):
+                plain -= 1
+                continue
             if asked and token.kind is Kind.WORD and self.desk.restates(token):
+                continue
+            if self._only_asked(token):
                 continue
             if nouns.is_label(clause.tokens, place) and not self._known(token):
                 continue
@@ -214,6 +233,15 @@ class _Check:
             self.findings.refuse(code, token.text)
         if content and not any(together(self.desk, binding) for binding in chosen):
             self.findings.refuse(SupportCode.WORDS_UNBOUND, "(not together)")
+
+    def _plain_left(self, clause: Clause, held: set[Token]) -> int:
+        """How many words may stand unbound: none where nothing strong is bound in the clause."""
+        strong = any(
+            token.kind in {Kind.NAME, Kind.QUOTE, Kind.NUMBER, Kind.MOMENT} for token in clause.tokens
+        )
+        if self.context.granted.whole:
+            return nouns.PLAIN_STATED_MAX
+        return nouns.PLAIN_MAX if strong and held else 0
 
     def _is_elsewhere(self, clause: Clause, token: Token, chosen: list[Binding]) -> bool:
         """Whether the word is said of another thing of the same kind, and not of this one."""
@@ -276,10 +304,7 @@ class _Check:
 
     def _number(self, figure: figures.Figure, clause: Clause, chosen: list[Binding]) -> bool:
         stated = figure.stated
-        if any(
-            item.number == stated.number and item.unit in {stated.unit, ""}
-            for item in self.context.granted.numbers
-        ):
+        if self._is_granted_number(figure, chosen):
             return True
         if any(self._by_field(figure, clause, binding) for binding in chosen):
             return True
@@ -302,6 +327,19 @@ class _Check:
         )
         records = tuple(record for item in chosen for record in item.records())[:RECORDS_MAX]
         return figures.bound_by_computing(figure, pool, records)
+
+    def _is_granted_number(self, figure: figures.Figure, chosen: list[Binding]) -> bool:
+        """Whether a statement proved the number, about a record that the clause speaks of."""
+        stated = figure.stated
+        for item, call, facts in self.context.granted.numbers:
+            if item.number != stated.number or item.unit not in {stated.unit, ""}:
+                continue
+            for binding in chosen:
+                if binding.call.id == call and any(
+                    set(record.facts) & set(facts) for record in binding.wider()
+                ):
+                    return True
+        return False
 
     def _by_field(self, figure: figures.Figure, clause: Clause, binding: Binding) -> bool:
         window = self._window(clause, binding)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.statements.units import UNITS
 from affidavit.verify.statements.words import stem
 
 _FREE: Final = (
@@ -97,6 +98,7 @@ def _build() -> Mapping[str, tuple[Role, frozenset[str]]]:
             known = table.get(word, (Role.CONTENT, frozenset()))[1]
             role = Role.FREE if word in table and table[word][0] is Role.FREE else Role.CONTENT
             table[word] = (role, known | frozenset(stem(gloss) for gloss in glosses))
+    table.update({unit: (Role.FREE, frozenset()) for unit in UNITS if not unit.isascii()})
     for role, words in _ROLE_WORDS.items():
         for word in words.split():
             glosses_of = table.get(word, (role, frozenset()))[1]

@@ -67,7 +67,7 @@ class Desk:
     def is_about(self, call: CallView, token: Token) -> bool:
         """Whether what was asked of a call holds the token."""
         low = token.text.casefold()
-        if low in call.about_names:
+        if low in call.about_names or low in call.framed:
             return True
         if token.kind is Kind.NAME:
             pieces = names_in(low)
@@ -114,6 +114,8 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             index = call.by_stem if named or not claims(token) else call.by_claim
             for word in token.stems:
                 found = found | index.get(word, frozenset())
+                if "-" in word or "_" in word:
+                    found = found | call.by_name.get(word, frozenset())
             if not found and low in call.by_owner:
                 found = call.by_owner[low]
             if not found and not low.isascii():

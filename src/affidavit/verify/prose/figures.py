@@ -172,7 +172,7 @@ def _reach(tokens: tuple[Token, ...], words: int) -> list[Token]:
     return near
 
 
-_LISTED: Final = frozenset("and or , 、 和 与 及 次 个 条 台 名".split())
+_LISTED: Final = frozenset("and or , 、 和 与 及 次 个 条 台 名 of / out".split())
 
 
 def bound_by_field(
@@ -311,8 +311,8 @@ def _timed(
 ) -> bool:
     if moment is not None and moment.moment is not None and record.is_dated:
         return record.stands_at(moment.moment)
-    if window is not None and record.at is not None:
-        return window[0] <= record.at <= window[1]
+    if window is not None and record.when is not None:
+        return window[0] <= record.when <= window[1]
     return True
 
 

@@ -28,7 +28,26 @@ CLAIMING: Final = frozenset(
     "success successes hits misses duplicate duplicates orphan stale idle active inactive blocked "
     "blocking waiting pending full empty slow fast broken missing wrong invalid bad good normal "
     "abnormal anomalous degraded stable unstable available unavailable ready down offline online "
-    "up primary replica standby leader follower old new".split()
+    "up primary replica standby leader follower old new caused causing hang hangs hung stuck freeze "
+    "frozen starve starved starvation saturate saturated overloaded exhausted exhaust delete deleted "
+    "remove removed removes drop dropped add added create created modify modified edit edited rename "
+    "renamed disable disabled enable enabled revoke revoked rotate rotated scale scaled resize evict "
+    "evicted reject rejected refuse refused deny denied break broke corrupt corrupted leak leaked "
+    "leaking deadlocked throttle throttled flood flooded spam hack hacked compromise compromised "
+    "steal stolen misconfigured mistake mistaken wrongly accidentally human operator bug buggy "
+    "regress regression outdated deprecated obsolete unpatched vulnerable vulnerability intentional "
+    "deliberate manual manually automatic automatically scheduled unscheduled planned unplanned "
+    "maintenance test testing experiment rollout roll rolled push pushed merge merged deployed "
+    "released upgraded downgraded migrated configured reconfigured restarted rebooted reboot crashed "
+    "killed terminated stopped expired lost missing lacks lacking insufficient excessive unlimited "
+    "limit limits quota threshold capacity dead alive responsive unresponsive reachable unreachable "
+    "connect connected disconnect disconnected resolve resolved recover recovered fix fixed repair "
+    "repaired mitigate mitigated solved clean safe unsafe secure insecure customer customers user "
+    "users revenue money sla slo never always often usually normally typically rarely sometimes "
+    "everywhere nowhere certainly definitely obviously proven proves prove guarantee guaranteed "
+    "expected unexpected known unknown first-ever only sole purely entirely completely totally fully "
+    "largely partly partially double doubled triple half twice increase decreased worse better "
+    "worst best".split()
 )  # fmt: skip
 """Words of trouble, of resources and of change: a claim wherever they stand. General; no product's."""
 
@@ -48,6 +67,17 @@ def claims(token: Token) -> bool:
     if token.stems & CLAIMING:
         return True
     return not token.text.isascii() and any(sign in token.text for sign in CLAIMING_ZH)
+
+
+PLAIN_MAX: Final = 1
+"""Words of a clause that nothing holds and that claim nothing, where something else carries it."""
+PLAIN_STATED_MAX: Final = 3
+"""The same, where typed statements carry the sentence."""
+
+
+def is_plain(token: Token) -> bool:
+    """Whether a word may stand unbound beside bound ones: no name, no claim, no trouble."""
+    return token.kind is Kind.WORD and not token.proper and not claims(token)
 
 
 def is_kind(tokens: tuple[Token, ...], place: int) -> bool:

@@ -35,6 +35,9 @@ EXPLAINS: Final = re.compile(
 )
 """What makes a record an explanation and not only a list of things that stand side by side."""
 
+_TELLS: Final = re.compile(r"[a-z]{2,40}: [a-z]{2,40} [a-z]")
+"""What a platform says behind a colon: "neighbor 10.0.0.1 Down: interface flap"."""
+
 _EXPLAINING_FIELDS: Final = frozenset(
     "reason message error cause description detail err msg status exception".split()
 )
@@ -46,7 +49,9 @@ def explains(record: RecordView) -> bool:
     """Whether a record explains something: it has a reason, an error, a "because"."""
     if any(frozenset(_last(field.name)) & _EXPLAINING_FIELDS for field in record.fields):
         return True
-    return EXPLAINS.search(record.text) is not None
+    if EXPLAINS.search(record.text) is not None:
+        return True
+    return record.emitter is Emitter.PLATFORM and _TELLS.search(record.text) is not None
 
 
 def _last(name: str) -> tuple[str, ...]:

@@ -87,6 +87,15 @@ class Moment:
             return None
         return midnight + timedelta(seconds=self.clock_s) - (self.offset or timedelta())
 
+    def midnight(self) -> datetime | None:
+        """The beginning of a whole day in UTC, where no time of day was written."""
+        if self.year is None or self.month is None or self.day is None or self.clock_s is not None:
+            return None
+        try:
+            return datetime(self.year, self.month, self.day, tzinfo=UTC)
+        except ValueError:
+            return None
+
     def matches(self, fact: datetime, zone: timedelta = timedelta()) -> bool:
         """Whether a fact's moment is this one, at the precision written.
 

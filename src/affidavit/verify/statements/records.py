@@ -8,6 +8,7 @@ is found together. Nothing is inferred here.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -97,6 +98,16 @@ class RecordView:
         )
 
     @property
+    def when(self) -> datetime | None:
+        """When the record was; for a row named by its only moment, that one."""
+        if self.at is not None:
+            return self.at
+        if len(self.written) != 1:
+            return None
+        only = self.written[0]
+        return only.instant() or only.midnight()
+
+    @property
     def is_dated(self) -> bool:
         """Whether the record holds any moment at all."""
         return bool(self.moments or self.written)
@@ -160,7 +171,24 @@ class CallView:
                 field.text.casefold() for field in record.fields
                 if field.number is None and not field.loose and " " not in field.text.strip()
             )  # fmt: skip
-        return frozenset(found - {""})
+        return frozenset(found - {""} - self.about_names)
+
+    @cached_property
+    def frames(self) -> frozenset[int]:
+        """The records that stand around the items and are none of them: what holds for all."""
+        sizes = Counter(record.shape for record in self.records)
+        if max(sizes.values(), default=0) < 2:
+            return frozenset()
+        return frozenset(
+            record.place for record in self.records
+            if (sizes[record.shape] == 1 and record.shape.startswith("row"))
+            or (record.shape == "line" and not record.subject and record.at is None)
+        )  # fmt: skip
+
+    @cached_property
+    def framed(self) -> frozenset[str]:
+        """The names in those records."""
+        return frozenset().union(*(self.records[place].names for place in self.frames))
 
     @cached_property
     def by_owner(self) -> Mapping[str, frozenset[int]]:
@@ -241,7 +269,11 @@ def view_call(call: VerifiedCall) -> CallView:
         else:
             groups.append([place])
     groups, asides = _part_asides(groups, envelope.facts)
-    groups = [*groups, *_whole_report(groups, envelope.facts)]
+    groups = [
+        *groups,
+        *_whole_report(groups, envelope.facts),
+        *_same_subjects(groups, envelope.facts, envelope.scope.service),
+    ]
     return CallView(
         call,
         tuple(
@@ -287,6 +319,30 @@ def _whole_report(groups: list[list[int]], facts: tuple[Fact, ...]) -> list[list
     return [lines]
 
 
+def _same_subjects(
+    groups: list[list[int]], facts: tuple[Fact, ...], service: str | None
+) -> list[list[int]]:
+    """Undated items of different shapes about one thing, as one record beside them.
+
+    An answer's status line and its body, a thing's state and its limits: what is said of one thing
+    in several places of one result. Not of the call's own subject, which everything is about.
+    """
+    by_subject: dict[str, list[list[int]]] = {}
+    for group in groups:
+        first = facts[group[0]]
+        if isinstance(first, (Line, Row)) and first.subject and first.subject != service:
+            by_subject.setdefault(first.subject, []).append(group)
+    found: list[list[int]] = []
+    for items in by_subject.values():
+        rows = [_shape([facts[at] for at in item]) for item in items if isinstance(facts[item[0]], Row)]
+        times = {getattr(facts[item[0]], "at", None) for item in items} - {None}
+        if 2 <= len(items) <= SAME_SUBJECT_MAX and len(rows) == len(set(rows)) and len(times) < 2:
+            found.append([at for item in items for at in item])
+    return found
+
+
+SAME_SUBJECT_MAX: Final = 12
+"""More items about one subject are a log of it."""
 REPORT_LINES_MIN: Final = 3
 REPORT_LINES_MAX: Final = 400
 """A longer list of lines is a file and no report about one thing."""
@@ -423,11 +479,17 @@ def _text(fact: Fact, *, own: bool) -> str:
             return f"{fact.level or ''} {fact.text}".strip()
         case Row():
             return " ; ".join(
-                f"{cell.name} {_cell_text(cell)}" for cell in fact.cells
+                f"{_cell_name(cell)} {_cell_text(cell)}" for cell in fact.cells
                 if not (own and cell.emitter is Emitter.REQUEST)
             )  # fmt: skip
         case Edge():
             return f"{fact.source} {fact.relation} {fact.target}"
+
+
+def _cell_name(cell: Cell) -> str:
+    """A cell's name, and the last part of a path on its own: `status.lastScheduleTime`."""
+    last = cell.name.rsplit(".", 1)[-1]
+    return cell.name if last == cell.name else f"{cell.name} {last}"
 
 
 _NAUGHT: Final = frozenset({"", "false", "f", "no", "none", "null", "0", "n/a", "-", "<none>"})

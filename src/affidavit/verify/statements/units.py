@@ -101,8 +101,16 @@ _NAMED: Final[Mapping[str, str]] = MappingProxyType(
 """The unit that the last word of a field's name speaks of: `duration_ms`, `IntervalSeconds`."""
 
 
+_ANNOTATION: Final = re.compile(r"\{[^{}]{0,80}\}")
+
+
 def unit_of(text: str) -> Unit | None:
-    """The unit with that name, or None when the word only counts things or is not known."""
+    """The unit with that name, or None when the word only counts things or is not known.
+
+    An annotation in braces names what is counted and is no part of the unit (UCUM section 6).
+    """
+    if "{" in text:
+        text = _ANNOTATION.sub("", text)
     return UNITS.get(text) or UNITS.get(text.lower())
 
 

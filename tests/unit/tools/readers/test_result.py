@@ -46,6 +46,8 @@ NO_EVIDENCE, FOUND = EvidenceStatus.NO_EVIDENCE, EvidenceStatus.EVIDENCE_FOUND
         "Command `kubectl get pod -A | grep gate` failed with return code 1\nstdout:\n\nstderr:\n",
         {"stdout": "", "stderr": "", "exit_code": 1, "command": "ps ax | grep gate"},
         {"content": [{"type": "text", "text": ""}]},
+        "未找到匹配的日志",
+        "没有数据。",
     ],
 )
 def test_what_says_nothing_was_found_is_no_evidence(result: object) -> None:
@@ -65,6 +67,8 @@ def test_what_says_nothing_was_found_is_no_evidence(result: object) -> None:
         ({"error": "403 Forbidden"}, "FORBIDDEN"),
         ({"kind": "Status", "status": "Failure", "reason": "Forbidden", "code": 403}, "FORBIDDEN"),
         ({"status": "error", "errorType": "bad_data", "error": "parse error"}, "ERROR"),
+        ({"status": "error", "message": "access denied"}, "FORBIDDEN"),
+        ("权限不足", "FORBIDDEN"),
         ('Error from server (NotFound): pods "gate" not found', "ERROR"),
         ({"content": [{"type": "text", "text": "boom"}], "isError": True}, "ERROR"),
         ({"stdout": "", "stderr": "no such host", "exit_code": 2}, "ERROR"),
@@ -105,6 +109,8 @@ def test_no_data_beside_data_is_neither() -> None:
     failed = attempt([{"name": "gate", "changed": True}], status="no_data")
     assert isinstance(failed, ReadError)
     assert failed.code == "SUPPLIED_CONTRADICTORY"
+    table = attempt("NAME   READY\ngate   1/1\n", status="no_data")
+    assert isinstance(table, ReadError)
     assert read("Log query metadata: 2 searched, nothing matched", status="no_data").status is (
         NO_EVIDENCE
     )
@@ -135,6 +141,29 @@ def test_what_was_cut_at_the_source_is_declared(
     """By the caller's total, by its word, or because exactly as many came as were asked for."""
     envelope = read([{"name": "a"}, {"name": "b"}, {"name": "c"}], **said)
     assert (envelope.count, envelope.total, envelope.truncated) == (3, total, truncated)
+
+
+@pytest.mark.spec("C15")
+@pytest.mark.fault("R44")
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"logs": [{"message": "a"}], "total": 9},
+        {"hits": {"total": {"value": 9}, "hits": [{"_source": {"message": "a"}}]}},
+        {"items": [{"name": "a"}], "metadata": {"continue": "abc"}},
+        {"items": [{"name": "a"}], "nextToken": "abc"},
+        {"items": [{"name": "a"}], "truncated": True},
+    ],
+)
+def test_an_answer_that_says_it_is_a_part_is_truncated(result: object) -> None:
+    """A total, a next page, a mark."""
+    assert read(result, "list_things").truncated
+
+
+def test_a_log_s_limit_counts_lines_or_entries() -> None:
+    """Three lines of one entry are as many as `tail: 3` asked for."""
+    text = "2031-05-04T01:10:00Z ERROR x\n\tat a.B(C.java:1)\n\tat a.D(E.java:2)\n"
+    assert read(text, "kubectl_logs", arguments={"tail": "3"}).truncated
 
 
 @pytest.mark.spec("C15", "T1")
