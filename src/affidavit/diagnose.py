@@ -116,8 +116,8 @@ async def _gather(
         raise
     except RunStopped as stop:
         findings = findings_after(stop, question)
-    except Exception:  # noqa: BLE001 - whatever broke, the run must end, and in one row only (D15)
-        findings = _stopped_findings(question, Ending.INTERNAL_FAILURE)
+    except Exception as error:  # noqa: BLE001 - whatever broke, the run ends in one row (D15)
+        findings = findings_after(error, question)
     await run.note(Event(EventType.RELEASE_STOPPED, {"ending": str(findings.ending)}))
     return gather_stopped(findings, progress, ledger)
 

@@ -23,10 +23,12 @@ from affidavit.ports.store import (
     PAYLOADS_LIVE_US,
     WAKING,
     Append,
+    ApprovalAsk,
     Artifact,
     Command,
     CommandKind,
     Lease,
+    PendingApproval,
     RunHead,
 )
 
@@ -39,10 +41,16 @@ class _Run:
     rows: list[Row] = field(default_factory=list)
     artifacts: dict[tuple[str, str], bytes] = field(default_factory=dict)
     inbox: dict[int, Command] = field(default_factory=dict)
+    approvals: dict[str, ApprovalAsk] = field(default_factory=dict)
 
-    def is_called(self) -> bool:
-        """Whether a command waits that a paused run is driven for."""
-        return any(command.kind in WAKING for command in self.inbox.values())
+    def is_due(self, now_us: int) -> bool:
+        """Whether the run waits for a driver."""
+        head = self.standing.head
+        if is_terminal(head.state) or self.standing.expires_us > now_us:
+            return False
+        is_called = any(command.kind in WAKING for command in self.inbox.values())
+        is_awake = head.wake_at_us is not None and head.wake_at_us <= now_us
+        return not head.paused or is_called or is_awake
 
     def take(self, standing: Standing, write: Append, rows: list[Row]) -> None:
         """Make a write that was found to be right; nothing in here can fail."""
@@ -52,8 +60,12 @@ class _Run:
             self.artifacts.setdefault((item.digest, item.kind), bytes(item.content))
         for id_ in write.consumed:
             del self.inbox[id_]
+        for tool_call_id in write.answered:
+            self.approvals.pop(tool_call_id, None)
+        self.approvals.update((ask.tool_call_id, ask) for ask in write.asked)
         if write.ended:
             self.inbox.clear()
+            self.approvals.clear()
 
 
 class MemoryStore:
@@ -145,13 +157,7 @@ class MemoryStore:
     async def due(self, now_us: int) -> tuple[str, ...]:
         """See `Store.due`."""
         await self._enter()
-        waiting = [
-            run.standing.head
-            for run in self._runs.values()
-            if not is_terminal(run.standing.head.state)
-            and run.standing.expires_us <= now_us
-            and (run.is_called() or not run.standing.head.paused)
-        ]
+        waiting = [run.standing.head for run in self._runs.values() if run.is_due(now_us)]
         waiting.sort(key=lambda head: (head.created_us, head.run_id))
         return tuple(head.run_id for head in waiting[:LISTED_MAX])
 
@@ -183,15 +189,27 @@ class MemoryStore:
         if run is not None:
             run.standing = moves.release(run.standing, lease)
 
-    async def post(self, run_id: str, kind: CommandKind, by: str) -> None:
+    async def approvals(self, tenant: str, limit: int = 50) -> tuple[PendingApproval, ...]:
+        """See `Store.approvals`."""
+        await self._enter()
+        waiting = [
+            PendingApproval(head.run_id, head.tenant, ask)
+            for run in self._runs.values()
+            if (head := run.standing.head).tenant == tenant
+            for ask in run.approvals.values()
+        ]
+        waiting.sort(key=lambda item: (item.ask.asked_us, item.run_id, item.ask.tool_call_id))
+        return tuple(waiting[: max(0, min(limit, LISTED_MAX))])
+
+    async def post(self, run_id: str, kind: CommandKind, by: str, payload: str = "") -> None:
         """See `Store.post`."""
         await self._enter()
-        moves.refuse_unwritable(by)
+        command = Command(next(self._ids), kind, by, payload)
+        moves.refuse_word(command)
         run = self._runs.get(run_id)
         if run is None:
             raise moves.unknown(run_id)
         moves.refuse_post(run_id, run.standing, len(run.inbox))
-        command = Command(next(self._ids), kind, by)
         run.inbox[command.id] = command
 
     async def inbox(self, run_id: str) -> tuple[Command, ...]:

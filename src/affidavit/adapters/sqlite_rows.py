@@ -10,7 +10,17 @@ from affidavit.adapters.journal_text import Row
 from affidavit.adapters.standing import Standing, command_missing
 from affidavit.contract.errors import RecordFailed
 from affidavit.contract.states import ReleaseOutcome, RunState
-from affidavit.ports.store import KEPT_KINDS, LISTED_MAX, WAKING, Artifact, Command, RunHead
+from affidavit.ports.store import (
+    KEPT_KINDS,
+    LISTED_MAX,
+    WAKING,
+    Append,
+    ApprovalAsk,
+    Artifact,
+    Command,
+    PendingApproval,
+    RunHead,
+)
 
 EXPIRED_RUNS_PER_STEP: Final = 20
 """Runs whose payloads go in one transaction: some megabytes each, a fraction of a second."""
@@ -18,7 +28,11 @@ EXPIRED_RUNS_PER_STEP: Final = 20
 PAGES_PER_STEP: Final = 2_000
 """Pages given back in one transaction: 8 MB, likewise."""
 
-_HEAD: Final = "run_id, tenant, created_us, state, outcome, last_seq, question, paused"
+_HEAD: Final = (
+    "run_id, tenant, created_us, state, outcome, last_seq, question, paused, wake_at_us"
+)
+_HEAD_COLUMNS: Final = _HEAD.count(",") + 1
+_ASK: Final = "tool_call_id, tool, action_digest, shown_digest, asked_us, expires_us"
 _STANDING: Final = f"{_HEAD}, last_hash, ended_us, holder, epoch, expires_us"
 
 
@@ -28,7 +42,9 @@ def load(connection: sqlite3.Connection, run_id: str) -> Standing | None:
         f"SELECT {_STANDING} FROM runs WHERE run_id = ?",  # noqa: S608 -- our own column names
         (run_id,),
     ).fetchone()
-    return None if found is None else Standing(_head(found[:8]), *found[8:])
+    if found is None:
+        return None
+    return Standing(_head(found[:_HEAD_COLUMNS]), *found[_HEAD_COLUMNS:])
 
 
 def heads(connection: sqlite3.Connection, tenant: str, limit: int) -> tuple[RunHead, ...]:
@@ -47,8 +63,9 @@ def due(connection: sqlite3.Connection, now_us: int) -> tuple[str, ...]:
     called = f"SELECT run_id FROM commands WHERE kind IN ({waking})"  # noqa: S608 -- question marks
     found = connection.execute(
         "SELECT run_id FROM runs WHERE ended_us IS NULL AND expires_us <= ? "  # noqa: S608 -- and again
-        f"AND (paused = 0 OR run_id IN ({called})) ORDER BY created_us, run_id LIMIT ?",
-        (now_us, *sorted(WAKING), LISTED_MAX),
+        f"AND (paused = 0 OR wake_at_us <= ? OR run_id IN ({called})) "
+        "ORDER BY created_us, run_id LIMIT ?",
+        (now_us, now_us, *sorted(WAKING), LISTED_MAX),
     )
     return tuple(run_id for (run_id,) in found)
 
@@ -57,7 +74,8 @@ def insert(connection: sqlite3.Connection, standing: Standing) -> None:
     """A new run."""
     head = standing.head
     connection.execute(
-        f"INSERT INTO runs ({_STANDING}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 -- our own column names
+        f"INSERT INTO runs ({_STANDING}) "  # noqa: S608 -- our own column names
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             head.run_id,
             head.tenant,
@@ -67,6 +85,7 @@ def insert(connection: sqlite3.Connection, standing: Standing) -> None:
             head.last_seq,
             head.question,
             int(head.paused),
+            head.wake_at_us,
             standing.last_hash,
             standing.ended_us,
             standing.holder,
@@ -80,13 +99,14 @@ def save(connection: sqlite3.Connection, standing: Standing) -> None:
     """The run as it now stands; what never changes is left alone."""
     head = standing.head
     connection.execute(
-        "UPDATE runs SET state = ?, outcome = ?, last_seq = ?, paused = ?, last_hash = ?, "
-        "ended_us = ?, holder = ?, epoch = ?, expires_us = ? WHERE run_id = ?",
+        "UPDATE runs SET state = ?, outcome = ?, last_seq = ?, paused = ?, wake_at_us = ?, "
+        "last_hash = ?, ended_us = ?, holder = ?, epoch = ?, expires_us = ? WHERE run_id = ?",
         (
             str(head.state),
             None if head.outcome is None else str(head.outcome),
             head.last_seq,
             int(head.paused),
+            head.wake_at_us,
             standing.last_hash,
             standing.ended_us,
             standing.holder,
@@ -139,7 +159,7 @@ def insert_artifacts(connection: sqlite3.Connection, run_id: str, new: Iterable[
 def commands(connection: sqlite3.Connection, run_id: str) -> tuple[Command, ...]:
     """The run's inbox, oldest first."""
     found = connection.execute(
-        "SELECT id, kind, sender FROM commands WHERE run_id = ? ORDER BY id", (run_id,)
+        "SELECT id, kind, sender, payload FROM commands WHERE run_id = ? ORDER BY id", (run_id,)
     )
     return tuple(Command(*row) for row in found)
 
@@ -151,10 +171,11 @@ def count_commands(connection: sqlite3.Connection, run_id: str) -> int:
     return int(waiting)
 
 
-def insert_command(connection: sqlite3.Connection, run_id: str, kind: str, sender: str) -> None:
-    """One more command."""
+def insert_command(connection: sqlite3.Connection, run_id: str, word: Command) -> None:
+    """One more command; the table gives it its id."""
     connection.execute(
-        "INSERT INTO commands (run_id, kind, sender) VALUES (?, ?, ?)", (run_id, kind, sender)
+        "INSERT INTO commands (run_id, kind, sender, payload) VALUES (?, ?, ?, ?)",
+        (run_id, word.kind, word.by, word.payload),
     )
 
 
@@ -168,9 +189,47 @@ def take_commands(connection: sqlite3.Connection, run_id: str, ids: Iterable[int
             raise command_missing(run_id, (id_,))
 
 
-def empty_inbox(connection: sqlite3.Connection, run_id: str) -> None:
-    """The run has ended: nobody will take its commands in."""
+def leave_nothing_waiting(connection: sqlite3.Connection, run_id: str) -> None:
+    """The run has ended: nobody will take its commands in, and no decision about it matters."""
     connection.execute("DELETE FROM commands WHERE run_id = ?", (run_id,))
+    connection.execute("DELETE FROM approvals WHERE run_id = ?", (run_id,))
+
+
+def move_approvals(connection: sqlite3.Connection, head: RunHead, write: Append) -> None:
+    """What waits for a person from now on, and what no longer does."""
+    connection.executemany(
+        "DELETE FROM approvals WHERE run_id = ? AND tool_call_id = ?",
+        ((head.run_id, tool_call_id) for tool_call_id in write.answered),
+    )
+    connection.executemany(
+        f"INSERT OR REPLACE INTO approvals (run_id, tenant, {_ASK}) "  # noqa: S608 -- our own column names
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                head.run_id,
+                head.tenant,
+                ask.tool_call_id,
+                ask.tool,
+                ask.action_digest,
+                ask.shown_digest,
+                ask.asked_us,
+                ask.expires_us,
+            )
+            for ask in write.asked
+        ),
+    )
+
+
+def approvals(
+    connection: sqlite3.Connection, tenant: str, limit: int
+) -> tuple[PendingApproval, ...]:
+    """What waits for a person in the tenant's runs, oldest first."""
+    found = connection.execute(
+        f"SELECT run_id, tenant, {_ASK} FROM approvals WHERE tenant = ? "  # noqa: S608 -- our own column names
+        "ORDER BY asked_us, run_id, tool_call_id LIMIT ?",
+        (tenant, max(0, min(limit, LISTED_MAX))),
+    )
+    return tuple(PendingApproval(row[0], row[1], ApprovalAsk(*row[2:])) for row in found)
 
 
 def expire(connection: sqlite3.Connection, until_us: int) -> int | None:
@@ -216,7 +275,7 @@ def _free_pages(connection: sqlite3.Connection) -> int:
 
 
 def _head(row: Sequence[Any]) -> RunHead:
-    run_id, tenant, created_us, state, outcome, last_seq, question, paused = row
+    run_id, tenant, created_us, state, outcome, last_seq, question, paused, wake_at_us = row
     try:
         return RunHead(
             run_id=run_id,
@@ -227,6 +286,7 @@ def _head(row: Sequence[Any]) -> RunHead:
             last_seq=last_seq,
             question=question,
             paused=bool(paused),
+            wake_at_us=wake_at_us,
         )
     except ValueError as error:
         raise RecordFailed(

@@ -35,6 +35,7 @@ from affidavit.ports.store import (
     Command,
     CommandKind,
     Lease,
+    PendingApproval,
     RunHead,
 )
 
@@ -84,8 +85,9 @@ class SqliteStore:
             rows.take_commands(connection, lease.run_id, write.consumed)
             rows.insert_lines(connection, lines)
             rows.insert_artifacts(connection, lease.run_id, write.artifacts)
+            rows.move_approvals(connection, standing.head, write)
             if write.ended:
-                rows.empty_inbox(connection, lease.run_id)
+                rows.leave_nothing_waiting(connection, lease.run_id)
             rows.save(connection, standing)
 
         await (self._write_surely if write.durable else self._write_quickly)(work)
@@ -169,14 +171,19 @@ class SqliteStore:
 
         await self._write_quickly(work)
 
-    async def post(self, run_id: str, kind: CommandKind, by: str) -> None:
+    async def approvals(self, tenant: str, limit: int = 50) -> tuple[PendingApproval, ...]:
+        """See `Store.approvals`."""
+        return await self._read(lambda connection: rows.approvals(connection, tenant, limit))
+
+    async def post(self, run_id: str, kind: CommandKind, by: str, payload: str = "") -> None:
         """See `Store.post`."""
-        moves.refuse_unwritable(by)
+        word = Command(0, kind, by, payload)
+        moves.refuse_word(word)
 
         def work(connection: sqlite3.Connection) -> None:
             standing = rows.load(connection, run_id)
             moves.refuse_post(run_id, standing, rows.count_commands(connection, run_id))
-            rows.insert_command(connection, run_id, kind, by)
+            rows.insert_command(connection, run_id, word)
 
         await self._write_surely(work)
 

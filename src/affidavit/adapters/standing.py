@@ -14,7 +14,15 @@ from dataclasses import dataclass, replace
 from affidavit.contract.errors import InputRefused, LeaseLost, RecordFailed
 from affidavit.contract.journal import Entry
 from affidavit.contract.states import RUN_MOVES, RunState, is_terminal
-from affidavit.ports.store import INBOX_MAX, Append, Artifact, Lease, RunHead
+from affidavit.ports.store import (
+    INBOX_MAX,
+    PAYLOAD_CHARS_MAX,
+    Append,
+    Artifact,
+    Command,
+    Lease,
+    RunHead,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,17 @@ def lease_of(standing: Standing) -> Lease:
     if standing.holder is None:
         raise ValueError(f"run {standing.head.run_id} has no lease")
     return Lease(standing.head.run_id, standing.holder, standing.epoch, standing.expires_us)
+
+
+def refuse_word(word: Command) -> None:
+    """Raise for a command that no store takes: unwritable text, or too much of it."""
+    refuse_unwritable(word.by, word.payload)
+    if len(word.payload) > PAYLOAD_CHARS_MAX:
+        raise InputRefused(
+            f"a command says at most {PAYLOAD_CHARS_MAX} characters, this one {len(word.payload)}",
+            code="PAYLOAD_TOO_LONG",
+            hint="say which call and what about it, and no more",
+        )
 
 
 def refuse_post(run_id: str, standing: Standing | None, waiting: int) -> None:
@@ -146,6 +165,7 @@ def _follow(standing: Standing, write: Append) -> Standing:
     entries = write.entries
     state, outcome = write.ended or (head.state, head.outcome)
     paused = head.paused if write.paused is None else write.paused
+    wake_at_us = head.wake_at_us if write.paused is None else write.wake_at_us
     return replace(
         standing,
         head=replace(
@@ -154,6 +174,7 @@ def _follow(standing: Standing, write: Append) -> Standing:
             outcome=outcome,
             last_seq=entries[-1].seq if entries else head.last_seq,
             paused=paused and write.ended is None,
+            wake_at_us=None if write.ended else wake_at_us,
         ),
         last_hash=entries[-1].hash if entries else standing.last_hash,
         ended_us=entries[-1].at_us if write.ended else None,

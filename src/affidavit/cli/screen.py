@@ -71,11 +71,15 @@ def tell(text: str) -> None:
 def to_json(value: object) -> str:
     """The value as one line of JSON, every character that is obeyed written as an escape."""
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, allow_nan=False)
-    if text.isascii():
+    if text.isascii() and text.isprintable():
         return text
-    return "".join(
-        json.dumps(char)[1:-1] if not char.isascii() and is_obeyed(char) else char for char in text
-    )
+    return "".join(_escape(char) if is_obeyed(char) else char for char in text)
+
+
+def _escape(char: str) -> str:
+    """As JSON writes it: one UTF-16 unit, or two."""
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def say_json(value: object) -> None:

@@ -19,6 +19,7 @@ from affidavit.contract.states import AgentStatus, EvidenceClass, IntentType
 class AgentRequest(Record):
     """What a caller asks for. Identity and tenant come from the context, never from a model.
 
+    `roles` are those of whoever asks, as the service knows them; a permission may want one.
     `source` says where the incident's data is, so that a run can be resumed by another process.
     """
 
@@ -34,11 +35,16 @@ class AgentRequest(Record):
     symptom_service: str | None = None
     symptom_signal: str | None = None
     requested_by: str = "local"
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """One registered tool, as an agent may see it. `arguments` is its JSON Schema."""
+    """One registered tool, as an agent may see it. `arguments` is its JSON Schema.
+
+    `polls_max` is how often a polling tool may give the same answer in a row; `destructive` marks
+    an effect that cannot be taken back.
+    """
 
     name: str
     description: str
@@ -47,6 +53,8 @@ class ToolSpec:
     arguments: Mapping[str, object]
     effect: Literal["read", "write"] = "read"
     polling: bool = False
+    polls_max: int = 0
+    destructive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,8 @@ class ObservationKind(StrEnum):
 class Observation:
     """One call as its agent sees it: the bounded projection, or a stable code (T1).
 
-    `tool_call_id` is None only for a call that was refused and never executed.
+    `tool_call_id` is None only for a call that was refused and never executed. `answer_digest` is
+    over what came back alone, so that the same answer to another question can be seen as such.
     """
 
     step: int
@@ -107,11 +116,16 @@ class Observation:
     envelope: Envelope | None = None
     result_digest: str | None = None
     code: str | None = None
+    answer_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
-    """All that an agent may know when it decides its next step."""
+    """All that an agent may know when it decides its next step, and all that a guard may.
+
+    `models` are the dependencies that the agent thinks with, first choice first; `circuits_open`
+    those dependencies of any kind that are not asked now (`model:…`, `tool:…`).
+    """
 
     request: AgentRequest
     step: int
@@ -122,6 +136,8 @@ class AgentState:
     calls_left: int = 0
     seconds_left: float = 0.0
     over_limit: str | None = None
+    models: tuple[str, ...] = ()
+    circuits_open: tuple[str, ...] = ()
 
 
 class Investigator(Protocol):
@@ -155,14 +171,46 @@ class Moment(StrEnum):
     BEFORE_ACTING = "BEFORE_ACTING"
 
 
+class ApprovalStatus(StrEnum):
+    """Where the approval of one action stands (H10)."""
+
+    PENDING = "PENDING"
+    APPROVED = "APPROVED"
+    REJECTED = "REJECTED"
+    EXPIRED = "EXPIRED"
+    STALE = "STALE"
+    """It was asked for another action: the tool or the arguments are not those any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One call as it would be executed: arguments read, identity filled in from the context.
+
+    `digest` is over the tool's definition and the canonical arguments: what an approval is bound
+    to. `approval` is None while nobody was asked.
+    """
+
+    tool_call_id: str
+    tool: ToolSpec
+    arguments: Mapping[str, object]
+    digest: str
+    approval: ApprovalStatus | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class GuardResult:
-    """A guard's word: pass, or stop with a reason and the status in which the loop ends."""
+    """A guard's word: pass; stop the run in a status; or, before acting, refuse the one action.
+
+    NEED_APPROVAL is the one status that pauses the run instead of ending it. `reason` and
+    `refusal` are stable words, never content: both are journalled, and `refusal` is all that the
+    agent learns.
+    """
 
     status: AgentStatus | None = None
     reason: str = ""
+    refusal: str | None = None
 
     @property
     def passed(self) -> bool:
         """Whether the next step may happen."""
-        return self.status is None
+        return self.status is None and self.refusal is None

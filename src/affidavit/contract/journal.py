@@ -24,14 +24,20 @@ class EventType(StrEnum):
     CANCEL_REQUESTED = "CANCEL_REQUESTED"
     RUN_PAUSED = "RUN_PAUSED"
     RUN_RESUMED = "RUN_RESUMED"
+    COMMAND_REFUSED = "COMMAND_REFUSED"
     GUARDS_CHECKED = "GUARDS_CHECKED"
+    CALLS_CHECKED = "CALLS_CHECKED"
     STEP_DECIDED = "STEP_DECIDED"
+    APPROVAL_REQUESTED = "APPROVAL_REQUESTED"
+    APPROVAL_DECIDED = "APPROVAL_DECIDED"
     TOOL_CALL_INTENDED = "TOOL_CALL_INTENDED"
     TOOL_CALL_PROJECTING = "TOOL_CALL_PROJECTING"
     TOOL_CALL_READY = "TOOL_CALL_READY"
     TOOL_CALL_ERROR = "TOOL_CALL_ERROR"
     TOOL_CALL_REFUSED = "TOOL_CALL_REFUSED"
     TOOL_CALL_REUSED = "TOOL_CALL_REUSED"
+    TOOL_CALL_LATE = "TOOL_CALL_LATE"
+    OUTCOME_RESOLVED = "OUTCOME_RESOLVED"
     STOP_NOTICE_GIVEN = "STOP_NOTICE_GIVEN"
     COLLECTION_ENDED = "COLLECTION_ENDED"
     MODEL_ATTEMPT = "MODEL_ATTEMPT"
@@ -58,8 +64,14 @@ EVENT_FIELDS: Final[Mapping[EventType, frozenset[str]]] = MappingProxyType(
         EventType.CANCEL_REQUESTED: frozenset({"by"}),
         EventType.RUN_PAUSED: frozenset({"reason"}),
         EventType.RUN_RESUMED: frozenset({"slept_ms"}),
+        EventType.COMMAND_REFUSED: frozenset({"kind", "by", "code"}),
         EventType.GUARDS_CHECKED: frozenset({"step", "moment", "verdicts"}),
+        EventType.CALLS_CHECKED: frozenset({"step", "calls"}),
         EventType.STEP_DECIDED: frozenset({"step", "decision", "digest", "calls"}),
+        EventType.APPROVAL_REQUESTED: frozenset(
+            {"step", "tool_call_id", "tool", "action_digest", "shown_digest", "expires_us"}
+        ),
+        EventType.APPROVAL_DECIDED: frozenset({"tool_call_id", "decision", "action_digest", "by"}),
         EventType.TOOL_CALL_INTENDED: frozenset(
             {"step", "tool_call_id", "tool", "request_digest", "effect", "attempt"}
         ),
@@ -70,6 +82,8 @@ EVENT_FIELDS: Final[Mapping[EventType, frozenset[str]]] = MappingProxyType(
         EventType.TOOL_CALL_ERROR: frozenset({"tool_call_id", "error_code"}),
         EventType.TOOL_CALL_REFUSED: frozenset({"step", "tool_call_id", "tool", "code"}),
         EventType.TOOL_CALL_REUSED: frozenset({"step", "tool_call_id", "of"}),
+        EventType.TOOL_CALL_LATE: frozenset({"tool_call_id", "outcome"}),
+        EventType.OUTCOME_RESOLVED: frozenset({"tool_call_id", "outcome", "by"}),
         EventType.STOP_NOTICE_GIVEN: frozenset({"step", "reason"}),
         EventType.COLLECTION_ENDED: frozenset(
             {"ending", "agent_status", "stop_reason", "draft_digest"}

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -187,7 +187,9 @@ def window_of(texts: Iterable[str]) -> Window:
         for found in list(STAMP.finditer(text))[:STAMPS_MAX]
         if (at := moment(found[0])) is not None
     ]
-    return Window(min(stamps), max(stamps)) if stamps else EVER
+    if not stamps:
+        return EVER
+    return Window(min(stamps), max(*stamps, min(stamps) + timedelta(seconds=1)))
 
 
 def moment(text: str) -> datetime | None:

@@ -303,7 +303,7 @@ def metric_rows(con: DuckDBPyConnection, case: Case) -> str:
     start = int((case.injected_at - METRICS_BEFORE).timestamp())
     end = int((case.injected_at + METRICS_AFTER).timestamp())
     parts = [
-        f"""SELECT make_timestamp(TimeStamp * 1000000)::TIMESTAMPTZ AS timestamp,
+        f"""SELECT make_timestamp(TimeStamp::BIGINT * 1000000)::TIMESTAMPTZ AS timestamp,
                regexp_replace(PodName, '{POD_SUFFIX}', '') AS service_name,
                '{column.metric}' AS metric_name, TRY_CAST("{column.source}" AS DOUBLE) AS value,
                '{column.unit}' AS unit, '{column.statistic}' AS statistic, PodName AS instance

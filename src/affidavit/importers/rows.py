@@ -46,8 +46,11 @@ def create(con: DuckDBPyConnection, name: str, query: str, given: Sequence[Any] 
 
 
 def save(con: DuckDBPyConnection, query: str, path: Path) -> int:
-    """Writes a query's rows as Parquet; no row, no file. Returns the number of rows."""
-    con.execute(f'CREATE OR REPLACE TEMP TABLE "saved rows" AS {query}')
+    """Writes a query's rows as Parquet; no row, no file. Returns the number of rows.
+
+    Errors: InputRefused as in `create`.
+    """
+    create(con, "saved rows", query)
     (count,) = con.execute('SELECT count(*) FROM "saved rows"').fetchone() or (0,)
     if count:
         target = str(path).replace("'", "''")

@@ -14,10 +14,10 @@ from typing import Final, Literal, Protocol, TypeAlias
 from affidavit.contract.journal import Entry
 from affidavit.contract.states import ReleaseOutcome, RunState, is_terminal
 
-CommandKind: TypeAlias = Literal["cancel", "pause", "wake"]
+CommandKind: TypeAlias = Literal["cancel", "pause", "wake", "approve", "reject", "resolve"]
 """What may be said to a run from elsewhere."""
 
-WAKING: Final[frozenset[CommandKind]] = frozenset({"cancel", "wake"})
+WAKING: Final[frozenset[CommandKind]] = frozenset({"cancel", "wake", "approve", "reject", "resolve"})
 """Commands that a paused run is driven for; a pause has nothing to tell it."""
 
 PAYLOADS_LIVE_US: Final = 2 * 3600 * 1_000_000
@@ -31,6 +31,9 @@ LISTED_MAX: Final = 1000
 
 INBOX_MAX: Final = 100
 """Commands that may wait for one run: a person sends a few, so more is a runaway script."""
+
+PAYLOAD_CHARS_MAX: Final = 2000
+"""What a command may say beside its kind: ids, a digest and a word, never a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +60,41 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A word from elsewhere that the driver folds in: cancel, pause, wake."""
+    """A word from elsewhere that the driver folds in.
+
+    `payload` is what the word is about (which call, which action), as text that only the driver
+    understands; it may be anything that somebody posted.
+    """
 
     id: int
     kind: CommandKind
     by: str
+    payload: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAsk:
+    """One action that waits for a person: which call, bound to which action, until when.
+
+    `action_digest` is what the decision will be bound to; `shown_digest` is the address of the
+    run's artifact that the person is shown. Times are microseconds since 1970 UTC.
+    """
+
+    tool_call_id: str
+    tool: str
+    action_digest: str
+    shown_digest: str
+    asked_us: int
+    expires_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class PendingApproval:
+    """An action that waits, and the run and tenant that it belongs to."""
+
+    run_id: str
+    tenant: str
+    ask: ApprovalAsk
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +109,17 @@ class RunHead:
     last_seq: int
     question: str
     paused: bool
+    wake_at_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Append:
     """One atomic write: artifacts, lines, commands that the lines took in, and the end if any.
 
-    Raises ValueError for an end that is none: a state that goes on, or no line that says it.
+    `wake_at_us` belongs to a pause: from then on the run is due though nobody called it. `asked`
+    are actions that wait for a person from now on, `answered` the calls of those that no longer
+    do. Raises ValueError for an end that is none (a state that goes on, or no line that says it),
+    and for a time to wake that no pause needs.
     """
 
     entries: Sequence[Entry]
@@ -91,11 +128,16 @@ class Append:
     ended: tuple[RunState, ReleaseOutcome] | None = None
     paused: bool | None = None
     durable: bool = False
+    wake_at_us: int | None = None
+    asked: Sequence[ApprovalAsk] = ()
+    answered: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        """Refuse an end that the journal would not show."""
+        """Refuse an end that the journal would not show, and an alarm without a sleeper."""
         if self.ended is not None and not (is_terminal(self.ended[0]) and self.entries):
             raise ValueError(f"{self.ended[0]} with {len(self.entries)} lines ends no run")
+        if self.wake_at_us is not None and self.paused is not True:
+            raise ValueError("only a pause can have a time to wake")
 
 
 class Store(Protocol):
@@ -109,8 +151,8 @@ class Store(Protocol):
     async def create(self, head: RunHead, first: Append) -> None:
         """The run exists with its first lines, durably.
 
-        Of `head` count the ids, the tenant, the time, the question and `paused`; state and last
-        line follow from `first`, whose lines count from 1. Raises `InputRefused` (RUN_EXISTS) for
+        Of `head` count the ids, the tenant, the time, the question, `paused` and `wake_at_us`;
+        state and last line follow from `first`, whose lines count from 1. Raises `InputRefused` (RUN_EXISTS) for
         an id that exists.
         """
         ...
@@ -118,7 +160,9 @@ class Store(Protocol):
     async def append(self, lease: Lease, write: Append) -> None:
         """All of `write` is stored, or nothing. After `durable`, also across a power cut.
 
-        An artifact that is there already is not stored twice. The end empties the inbox. Raises
+        An artifact that is there already is not stored twice. The end empties the inbox, and
+        nothing of the run waits for a person any more. What is `asked` for a call that waits
+        already takes its place; an `answered` call that does not wait is no error. Raises
         `LeaseLost` unless the lease is the run's newest and not given back, and `RecordFailed` if
         the run has ended (RUN_ENDED), a line does not follow the last one (LINE_OUT_OF_ORDER), an
         artifact is not at its address (ARTIFACT_ALTERED), a consumed command is not in the inbox
@@ -161,8 +205,15 @@ class Store(Protocol):
     async def due(self, now_us: int) -> tuple[str, ...]:
         """Runs that wait for a driver, oldest first; never more than `LISTED_MAX`.
 
-        They are RUNNING, have no live lease, and are not paused or have a command of `WAKING` in
-        their inbox.
+        They are RUNNING, have no live lease, and are not paused, or have a command of `WAKING` in
+        their inbox, or their time to wake has come.
+        """
+        ...
+
+    async def approvals(self, tenant: str, limit: int = 50) -> tuple[PendingApproval, ...]:
+        """What waits for a person in that tenant's runs, oldest first; at most `LISTED_MAX`.
+
+        An action whose time is over stays until its run's driver has taken note of it.
         """
         ...
 
@@ -185,11 +236,12 @@ class Store(Protocol):
         """The run is free for the next driver at once. Never fails for a lease that is lost."""
         ...
 
-    async def post(self, run_id: str, kind: CommandKind, by: str) -> None:
+    async def post(self, run_id: str, kind: CommandKind, by: str, payload: str = "") -> None:
         """The command waits in the run's inbox, durably, until a driver takes it in.
 
         Raises `InputRefused` for a run that does not exist (RUN_UNKNOWN), has ended (RUN_ENDED), or
-        has `INBOX_MAX` commands waiting (INBOX_FULL).
+        has `INBOX_MAX` commands waiting (INBOX_FULL), and for a payload longer than
+        `PAYLOAD_CHARS_MAX` (PAYLOAD_TOO_LONG).
         """
         ...
 

@@ -22,6 +22,7 @@ from affidavit.ports.store import (
     Command,
     CommandKind,
     Lease,
+    PendingApproval,
     RunHead,
     Store,
 )
@@ -115,9 +116,9 @@ class FaultyStore:
         """A write."""
         await self._write("release", lambda: self._inner.release(lease))
 
-    async def post(self, run_id: str, kind: CommandKind, by: str) -> None:
+    async def post(self, run_id: str, kind: CommandKind, by: str, payload: str = "") -> None:
         """A write."""
-        await self._write("post", lambda: self._inner.post(run_id, kind, by))
+        await self._write("post", lambda: self._inner.post(run_id, kind, by, payload))
 
     async def expire_artifacts(self, now_us: int, older_than_us: int = PAYLOADS_LIVE_US) -> int:
         """A write."""
@@ -148,6 +149,10 @@ class FaultyStore:
     async def due(self, now_us: int) -> tuple[str, ...]:
         """As the inner store has it."""
         return await self._living().due(now_us)
+
+    async def approvals(self, tenant: str, limit: int = 50) -> tuple[PendingApproval, ...]:
+        """As the inner store has it."""
+        return await self._living().approvals(tenant, limit)
 
     async def inbox(self, run_id: str) -> tuple[Command, ...]:
         """As the inner store has it."""

@@ -121,10 +121,8 @@ ROWS: list[tuple[str, tuple[Line, ...], Seen]] = [
 ]
 
 
-@pytest.mark.spec(
-    *("L8", "D1", "D2", "D2b", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "D10"),
-    *("D11", "D12", "D13", "D14", "D15"),
-)
+@pytest.mark.spec("L8", "D1", "D2", "D2b", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "D10")
+@pytest.mark.spec("D11", "D12", "D13", "D14", "D15")
 @pytest.mark.parametrize(
     ("row", "lines", "seen"), ROWS, ids=[f"{n} {row[0]}" for n, row in enumerate(ROWS)]
 )

@@ -78,11 +78,11 @@ def _read_whole(source: Source, lines: Sequence[str]) -> Reading | None:
     """The text as one document: a trace's tree, an HTTP exchange, a certificate, a report, YAML."""
     if is_tree(lines):
         return Reading("trace", read_tree(source, lines))
-    if is_exchange(lines):
-        return Reading("exchange", read_exchanges(source, lines))
-    if is_certificate(lines):
-        return Reading("certificate", read_certificates(source, lines))
     if not is_log(lines):
+        if is_exchange(lines):
+            return Reading("exchange", read_exchanges(source, lines))
+        if is_certificate(lines):
+            return Reading("certificate", read_certificates(source, lines))
         manifest = read_manifest(lines)
         if manifest is not None:
             document = read_series(source, manifest) or read_document(source, manifest)

@@ -17,6 +17,7 @@ from affidavit.contract.states import Emitter
 from affidavit.tools.readers.documents import read_document
 from affidavit.tools.readers.fields import is_records, to_instant
 from affidavit.tools.readers.logs import fields_of
+from affidavit.tools.readers.moments import read_instant
 from affidavit.tools.readers.numbers import read_quantity, to_cell, to_decimal, to_number
 from affidavit.tools.readers.reading import Item, Reading, Source, Weight
 from affidavit.tools.readers.requests import is_request_field, request_spans
@@ -43,6 +44,9 @@ SEARCH_DEPTH_MAX: Final = 8
 """OTLP nests spans four levels deep."""
 
 _ATTRIBUTE: Final = re.compile(r"[ │|]{0,400}(?P<name>[\w./-]{1,100}): (?P<value>\S.{0,2000})")
+_MOMENT: Final = re.compile(
+    r"[ │|]{0,400}(?P<name>\S.{0,200}) \(\+(?P<after>[\d.]{1,20} ?(?:ns|us|µs|ms|s))\) at (?P<at>\S{8,40})\s*"
+)
 _TREE: Final = re.compile(
     r"(?P<indent>[ │|]{0,400})(?:[├└][─-]{1,4} ?|[|+`\\][-─]{1,4} ?)(?P<name>\S.{0,600}?) "
     r"\((?P<service>[^()]{1,200})\)(?: -|:)? (?P<duration>[\d.]{1,20} ?(?:ns|us|µs|ms|s))\b.{0,400}"
@@ -115,6 +119,13 @@ def _detail(span: _Span, line: str) -> Iterator[Fact]:
     for piece in pieces(line.rstrip()):
         if piece.strip():
             yield Line(text=piece, subject=span.service, emitter=asked)
+    moment = _MOMENT.fullmatch(line[:4_000])
+    if moment and span.name:
+        quantity = read_quantity(moment["after"].replace(" ", ""))
+        if quantity is not None:
+            at = read_instant(moment["at"])
+            yield Value(subject=span.name, attribute=moment["name"], quantity=quantity, at=at)
+        return
     cells = list(fields_of(line[:4_000]))
     found = _ATTRIBUTE.fullmatch(line[:4_000])
     if found and not cells:

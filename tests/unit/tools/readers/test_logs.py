@@ -187,3 +187,15 @@ def test_a_proxy_s_error_names_its_upstream() -> None:
     assert any(
         line.emitter is None and "Connection refused" in line.text for line in lines(envelope)
     )
+
+
+def test_a_log_about_certificates_or_answers_is_a_log() -> None:
+    """What a line mentions does not make the text something else."""
+    text = (
+        "2031-05-04T01:10:00Z WARN leaf CN=pay.svc notAfter=May  4 01:00:00 2031 GMT is expired\n"
+        "2031-05-04T01:10:01Z ERROR got\nHTTP/1.1 503 Service Unavailable\n"
+        "2031-05-04T01:10:02Z INFO retry\n"
+    )
+    envelope = read_log(text, service="till")
+    assert envelope.notes[0] == "shape: log"
+    assert {line.subject for line in lines(envelope)} == {"till"}

@@ -160,11 +160,18 @@ def test_a_printed_tree_of_spans_is_a_trace() -> None:
     """Indentation is the parent."""
     text = (
         "├─ /pay (till) - 7327.36ms (span_id=84)\n│  Attributes:\n│    http.method: POST\n"
+        "│    seat_taken (+7059.9ms) at 2031-05-04T01:10:02.522Z\n"
         "  ├─ charge (bank) - 263.55ms (span_id=c3)\n"
     )
     envelope = read(text, "fetch_trace")
     assert ("/pay", "calls", "charge") in edges(envelope)
-    assert [str(v.quantity.number) for v in values(envelope) if v.quantity] == ["7327.36", "263.55"]
+    assert [
+        (v.subject, v.attribute, str(v.quantity.number)) for v in values(envelope) if v.quantity
+    ] == [
+        ("/pay", "duration", "7327.36"),
+        ("/pay", "seat_taken", "7059.9"),
+        ("charge", "duration", "263.55"),
+    ]
 
 
 # --- Probes -------------------------------------------------------------------------------------

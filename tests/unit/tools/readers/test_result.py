@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from affidavit.contract.evidence import Envelope
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from affidavit.tools.readers.bounds import CELLS_MAX, FACT_CHARS_MAX, FACTS_MAX
 from affidavit.tools.readers.origin import source_of
@@ -192,6 +193,29 @@ def test_a_long_line_is_kept_in_overlapping_pieces() -> None:
     assert all(len(line.text) <= FACT_CHARS_MAX for line in lines(envelope))
     assert any("word999 word1000" in line.text for line in lines(envelope))
     assert any(line.text.endswith("word1999") for line in lines(envelope))
+
+
+@pytest.mark.spec("T5", "G7")
+@pytest.mark.parametrize(
+    ("count", "read_", "kept", "truncated", "fault"),
+    [
+        (2, None, 2, False, None),
+        (2, None, 3, False, "more facts than were read"),
+        (2, 3, 3, False, None),
+        (2, 3, 4, False, "more facts than were read"),
+        (2, 3, 2, False, "facts are missing and nothing says so"),
+        (2, 3, 2, True, None),
+        (0, None, 2, False, "status and count disagree"),
+    ],
+)
+def test_an_envelope_counts_items_and_facts_apart(
+    count: int, read_: int | None, kept: int, truncated: bool, fault: str | None
+) -> None:
+    """Without a word on it, one fact an item; with it, exactly so many before a cut."""
+    facts = lines(read("\n".join(f"line number {n}" for n in range(kept))))
+    plain = read("text").model_dump()
+    plain.update(count=count, read=read_, facts=tuple(facts), truncated=truncated)
+    assert Envelope.model_validate(plain).contradiction() == fault
 
 
 def test_a_wide_record_becomes_several_rows_of_one_subject() -> None:
