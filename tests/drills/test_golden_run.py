@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,9 +76,8 @@ def check_golden(release: ReleaseRecord, entries: tuple[Entry, ...]) -> None:
 
 @pytest.mark.spec("A1", "A2", "E9", "V1")
 async def test_the_golden_run_passes_each_gate_in_order() -> None:
-    draft = true_draft()
-    (analysis,) = draft["analyses"]  # type: ignore[misc]
-    three = [{**analysis, "id": f"A{number}"} for number in (1, 2, 3)]
+    draft: dict[str, Any] = true_draft()
+    three = [{**draft["analyses"][0], "id": f"A{number}"} for number in (1, 2, 3)]
     store = MemoryStore()
     golden = world([act("probe"), conclude(analyses=three)], store=store, judge=ScriptedJudge())
     await start(golden, request())
@@ -106,6 +106,6 @@ async def test_a_live_run_over_a_recorded_incident_passes_the_same_gates() -> No
     check_golden(release, await store.read(asked.run_id))
     assert release.result is not None
     normal = [item for item in release.result.analyses if item.kind is AnalysisKind.NORMAL]
-    for part in (*normal, release.result.conclusion):
-        for sentence in part.sentences:
-            assert sentence.statements, "every sentence names its evidence"
+    sentences = [sentence for item in normal for sentence in item.sentences]
+    for sentence in (*sentences, *release.result.conclusion.sentences):
+        assert sentence.statements, "every sentence names its evidence"

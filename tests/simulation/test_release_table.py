@@ -258,10 +258,10 @@ def check_end(release: ReleaseRecord, entries: tuple[Entry, ...]) -> None:
     assert "canary" not in release.model_dump_json()
 
 
-@pytest.mark.spec(
-    *("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9", "D10", "D11", "D12", "D13", "D15"),
-    *("L1", "L2", "L3", "L6", "L8", "K0", "K1", "M3", "Q3", "N4", "N5", "N6", "N7", "N12"),
-)
+@pytest.mark.spec("D1", "D2", "D3", "D4", "D5", "D6", "D7")
+@pytest.mark.spec("D8", "D9", "D10", "D11", "D12", "D13", "D15")
+@pytest.mark.spec("L1", "L2", "L3", "L6", "L8", "K0", "K1")
+@pytest.mark.spec("M3", "Q3", "N4", "N5", "N6", "N7", "N12")
 @pytest.mark.fault("R30", "F5", "R23", "R48")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.decision} {case.name}")
 async def test_each_row_is_reached_by_a_whole_run(case: Case) -> None:
@@ -310,7 +310,7 @@ async def test_a_cancel_at_any_moment_is_a_cancel_and_never_a_fallback(moment: s
         return ()
 
     class CancellingJudge(ScriptedJudge):
-        async def review(self, *_: object) -> Any:  # type: ignore[override]
+        async def review(self, *_: object) -> Any:
             await cancel()
 
     class Cancelling:

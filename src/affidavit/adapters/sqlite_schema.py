@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.adapters.sqlite_errors import WAIT_MS, is_busy, mend, refused
+from affidavit.adapters.sqlite_tables import MIGRATIONS, TABLES
 from affidavit.contract.errors import InputRefused
 
 APPLICATION_ID: Final = 0x41464456
 """Marks a SQLite file as ours ("AFDV", PRAGMA application_id)."""
 
-SCHEMA_VERSION: Final = 1
-"""The tables below (PRAGMA user_version). A file of a newer version is refused."""
+SCHEMA_VERSION: Final = 2
+"""The tables of `sqlite_tables` (PRAGMA user_version). An older file is brought up to it when it is
+opened for writing; a newer one is refused."""
 
 SQLITE_OLDEST: Final = (3, 37, 0)
 """The first SQLite with STRICT tables, which keep a column's type."""
@@ -40,64 +42,9 @@ OWNER_ONLY: Final = 0o600
 SMALLEST: Final = 512
 """Bytes of the smallest page that SQLite knows; no database is smaller."""
 
-TABLES: Final = (
-    """
-    CREATE TABLE runs (
-        run_id TEXT PRIMARY KEY,
-        tenant TEXT NOT NULL,
-        created_us INTEGER NOT NULL,
-        question TEXT NOT NULL,
-        state TEXT NOT NULL,
-        outcome TEXT,
-        paused INTEGER NOT NULL,
-        last_seq INTEGER NOT NULL,
-        last_hash TEXT NOT NULL,
-        ended_us INTEGER,
-        holder TEXT,
-        epoch INTEGER NOT NULL,
-        expires_us INTEGER NOT NULL,
-        payloads_expired INTEGER NOT NULL DEFAULT 0
-    ) STRICT
-    """,
-    "CREATE INDEX runs_by_tenant ON runs (tenant, created_us, run_id)",
-    "CREATE INDEX runs_unended ON runs (created_us, run_id) WHERE ended_us IS NULL",
-    "CREATE INDEX runs_unexpired ON runs (ended_us) WHERE payloads_expired = 0",
-    """
-    CREATE TABLE lines (
-        run_id TEXT NOT NULL,
-        seq INTEGER NOT NULL,
-        at_us INTEGER NOT NULL,
-        type TEXT NOT NULL,
-        data TEXT NOT NULL,
-        prev TEXT NOT NULL,
-        hash TEXT NOT NULL,
-        PRIMARY KEY (run_id, seq)
-    ) STRICT, WITHOUT ROWID
-    """,
-    """
-    CREATE TABLE artifacts (
-        run_id TEXT NOT NULL,
-        digest TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        content BLOB NOT NULL,
-        PRIMARY KEY (run_id, digest, kind)
-    ) STRICT
-    """,
-    # AUTOINCREMENT: an id that was taken in is never given to another command.
-    """
-    CREATE TABLE commands (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
-        run_id TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        sender TEXT NOT NULL
-    ) STRICT
-    """,
-    "CREATE INDEX commands_by_run ON commands (run_id)",
-)
-
 _PROBES: Final = tuple(
-    f"SELECT * FROM {table} LIMIT 1"  # noqa: S608 -- our own four names
-    for table in ("runs", "lines", "artifacts", "commands")
+    f"SELECT * FROM {table} LIMIT 1"  # noqa: S608 -- our own five names
+    for table in ("runs", "lines", "artifacts", "commands", "approvals")
 )
 
 
@@ -279,6 +226,7 @@ def _prepare(connection: sqlite3.Connection, place: Path) -> None:
         )
     if empty:
         _make_tables(connection)
+    _bring_up(connection)
     for probe in _PROBES:
         connection.execute(probe).fetchall()
 
@@ -291,6 +239,18 @@ def _make_tables(connection: sqlite3.Connection) -> None:
                 connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _bring_up(connection: sqlite3.Connection) -> None:
+    """Take an older file through every version since, each step all or nothing."""
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    for version in range(found, SCHEMA_VERSION):
+        with transaction(connection):
+            # Another process may have done it while this one waited.
+            if connection.execute("PRAGMA user_version").fetchone() == (version,):
+                for statement in MIGRATIONS[version]:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {version + 1}")
 
 
 def _is_empty(connection: sqlite3.Connection, place: Path) -> bool:
@@ -338,6 +298,13 @@ def _probe(connection: sqlite3.Connection, place: Path) -> None:
                 f"the store {place} is empty and cannot be written",
                 code="STORE_UNREACHABLE",
                 hint="name a file in a folder that you may write to: --store sqlite:PATH",
+            )
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version < SCHEMA_VERSION:
+            raise InputRefused(
+                f"the store {place} is of version {version} and can only be read",
+                code="STORE_OLDER",
+                hint="let its owner open it once: affidavit runs list",
             )
         for probe in _PROBES:
             connection.execute(probe).fetchall()

@@ -126,7 +126,8 @@ def test_the_walk_is_whole() -> None:
     assert len(ALL) == len(set(ALL)) == 2 + 4 + 8 + 2 + 8 + 6 + 24
 
 
-@pytest.mark.spec(*(f"D{n}" for n in range(1, 16)), "D2b")
+@pytest.mark.spec("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8")
+@pytest.mark.spec("D9", "D10", "D11", "D12", "D13", "D14", "D15", "D2b")
 @pytest.mark.parametrize("situation", ALL, ids=repr)
 def test_every_situation_has_its_row(situation: Situation) -> None:
     """The decision, the run state and the outcome agree with the second writing."""

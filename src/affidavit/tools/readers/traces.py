@@ -45,7 +45,8 @@ SEARCH_DEPTH_MAX: Final = 8
 
 _ATTRIBUTE: Final = re.compile(r"[ │|]{0,400}(?P<name>[\w./-]{1,100}): (?P<value>\S.{0,2000})")
 _MOMENT: Final = re.compile(
-    r"[ │|]{0,400}(?P<name>\S.{0,200}) \(\+(?P<after>[\d.]{1,20} ?(?:ns|us|µs|ms|s))\) at (?P<at>\S{8,40})\s*"
+    r"[ │|]{0,400}(?P<name>\S.{0,200}) \(\+(?P<after>[\d.]{1,20} ?(?:ns|us|µs|ms|s))\)"
+    r" at (?P<at>\S{8,40})\s*"
 )
 _TREE: Final = re.compile(
     r"(?P<indent>[ │|]{0,400})(?:[├└][─-]{1,4} ?|[|+`\\][-─]{1,4} ?)(?P<name>\S.{0,600}?) "

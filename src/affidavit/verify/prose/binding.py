@@ -62,6 +62,7 @@ def content_of(clause: Clause) -> tuple[Token, ...]:
 def bind(desk: Desk, clause: Clause, call: CallView) -> Binding | None:
     """The clause in one call; None where its names stand in no record together."""
     everything = frozenset(range(len(call.records)))
+    everything = everything - call.frames or everything
     groups = _groups(clause, call, desk)
     allowed = _allowed(groups, everything)
     if allowed is None:
@@ -99,8 +100,7 @@ def _groups(clause: Clause, call: CallView, desk: Desk) -> list[list[frozenset[i
     )
     for place, token in enumerate(clause.tokens):
         named = (
-            token.kind is Kind.QUOTE
-            or names_thing(clause.tokens, place)
+            names_thing(clause.tokens, place)
             or (token.kind is Kind.WORD and token.role is Role.CONTENT and desk.is_value(token))
         )
         if place in kinds:

@@ -51,6 +51,7 @@ def _core(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     return tuple(
         token for token in tokens
         if token.kind in {Kind.NAME, Kind.QUOTE}
+        or (token.kind is Kind.NUMBER and len(token.text) >= 3 and not token.spelled)
         or (token.kind is Kind.WORD and token.role is Role.CONTENT)
     )  # fmt: skip
 
@@ -70,9 +71,20 @@ def _told(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> bo
     return False
 
 
-def _share(desk: Desk, call: CallView, record: RecordView, tokens: tuple[Token, ...]) -> float:
-    held = sum(1 for token in tokens if record.place in desk.places(call, token))
-    return held / len(tokens) if tokens else 0.0
+def _share(
+    desk: Desk, call: CallView, record: RecordView, tokens: tuple[Token, ...]
+) -> float:
+    """How much of some tokens a record holds; names that only other calls hold are left out."""
+    counted = [
+        token for token in tokens
+        if desk.places(call, token) or not (token.kind is Kind.NAME and _elsewhere(desk, call, token))
+    ]  # fmt: skip
+    held = sum(1 for token in counted if record.place in desk.places(call, token))
+    return held / len(counted) if counted else 0.0
+
+
+def _elsewhere(desk: Desk, call: CallView, token: Token) -> bool:
+    return any(other.id != call.id and desk.places(other, token) for other in desk.all)
 
 
 def _holds_both(

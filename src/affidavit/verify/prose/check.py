@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -84,8 +84,8 @@ def check_sentence(desk: Desk, text: str, context: Context) -> Findings:
     check = _Check(desk, context, findings, context.topics)
     for piece in _statements(tokens):
         check.statement(piece, text)
-    findings.topics = check.topics
-    return findings
+    check.findings.topics = check.topics
+    return check.findings
 
 
 def _statements(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
@@ -155,9 +155,23 @@ class _Check:
     def _clauses(self, clauses: tuple[Clause, ...], *, effect: bool = False) -> None:
         for clause in clauses:
             topics = clause.topics or (self.topics if not clause.names else ())
-            self._clause(Clause(clause.tokens, topics), effect=effect)
+            self._tried(Clause(clause.tokens, topics, clause.bound), effect=effect)
             if clause.subjects:
                 self.topics = clause.subjects
+
+    def _tried(self, clause: Clause, *, effect: bool) -> None:
+        """Check a clause about the names before it; one with a subject of its own, also without.
+
+        What neither way proves is refused as it was the first time.
+        """
+        kept = replace(self.findings, **_copies(self.findings))
+        self._clause(clause, effect=effect)
+        if not clause.topics or clause.bound or len(self.findings.codes) == len(kept.codes):
+            return
+        again = _Check(self.desk, self.context, kept, (), self.before, self.said)
+        again._clause(Clause(clause.tokens), effect=effect)
+        if len(kept.codes) < len(self.findings.codes):
+            self.findings, self.before = kept, again.before
 
     def _clause(self, clause: Clause, *, effect: bool) -> None:
         desk = self.desk
@@ -241,7 +255,7 @@ class _Check:
         )
         if self.context.granted.whole:
             return nouns.PLAIN_STATED_MAX
-        return nouns.PLAIN_MAX if strong and held else 0
+        return min(len(held), nouns.PLAIN_MAX) if strong else 0
 
     def _is_elsewhere(self, clause: Clause, token: Token, chosen: list[Binding]) -> bool:
         """Whether the word is said of another thing of the same kind, and not of this one."""
@@ -315,6 +329,11 @@ class _Check:
             ):
                 return True
         if figures.bound_by_listing(figure):
+            return True
+        if any(
+            figures.bound_by_question(figure, item) or figures.bound_by_distinct(figure, item)
+            for item in chosen
+        ):
             return True
         if any(
             figures.bound_by_count(self.desk, figure, item, self.before)
@@ -422,6 +441,14 @@ class _Check:
         kinds = {item.call.call.envelope.evidence_class for item in chosen}
         if EvidenceClass.GUIDANCE in kinds and not words & _GUIDANCE_WORDS:
             self.findings.refuse(SupportCode.GUIDANCE_CITED)
+
+
+def _copies(findings: Findings) -> dict[str, list[object]]:
+    """Fresh lists, so that a second try does not write into the first."""
+    return {
+        name: list(getattr(findings, name))
+        for name in ("codes", "used", "numbers", "moments", "notes")
+    }
 
 
 SHOWN_MAX: Final = 6

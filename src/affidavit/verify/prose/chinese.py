@@ -97,7 +97,8 @@ def _build() -> Mapping[str, tuple[Role, frozenset[str]]]:
         if word:
             known = table.get(word, (Role.CONTENT, frozenset()))[1]
             role = Role.FREE if word in table and table[word][0] is Role.FREE else Role.CONTENT
-            table[word] = (role, known | frozenset(stem(gloss) for gloss in glosses))
+            stems = frozenset(stem(gloss) for gloss in glosses) | frozenset(glosses)
+            table[word] = (role, known | stems)
     table.update({unit: (Role.FREE, frozenset()) for unit in UNITS if not unit.isascii()})
     for role, words in _ROLE_WORDS.items():
         for word in words.split():

@@ -21,6 +21,7 @@ _BREAKING: Final = frozenset(
 _STARTERS: Final = frozenset(
     "it its they their them this these those that which whose who he she 它 它们 该 此 这 其 其中 这些 那些".split()
 )
+_RELATIVE: Final = frozenset("which that who whose".split())
 _ZH_VERBS: Final = frozenset(
     "是 有 在 为 处于 位于 显示 表明 记录 记录了 写明 报告 返回 给出 出现 发生 开始 结束 完成 达到 达 "
     "包含 属于 保持 持续 变为 转为 停在 卡在 没有 未 不 无 占 用时 耗时 存在 运行 启动 失败".split()
@@ -29,10 +30,14 @@ _ZH_VERBS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Tokens that are said together; `topics` are the names that the clause goes on about."""
+    """Tokens that are said together; `topics` are the names that the clause goes on about.
+
+    `bound` says that the clause points back by a pronoun, so that it can only be about them.
+    """
 
     tokens: tuple[Token, ...]
     topics: tuple[Token, ...] = ()
+    bound: bool = False
 
     @property
     def names(self) -> tuple[Token, ...]:
@@ -105,6 +110,10 @@ def _new_subject(tokens: tuple[Token, ...], place: int) -> bool:
     if behind and behind[0].text.casefold() in VERBS and _measured(tokens[:place]):
         return _measured(tokens[place + 1 :])
     named = [at for at, token in enumerate(behind[:3]) if token.kind is Kind.NAME]
+    if named and behind[named[0] + 1 : named[0] + 2] and (
+        behind[named[0] + 1].text.casefold() in {"from", "to"}
+    ):
+        return True
     if not named or not has_verb(behind[named[0] + 1 :]):
         return False
     start = max((at for at in range(place) if tokens[at].text in {",", ";", "，"}), default=0)
@@ -167,7 +176,10 @@ def _with_topics(pieces: list[list[Token]]) -> tuple[Clause, ...]:
         starts = first in _STARTERS or first in VERBS or first in {"and", "or", "also"}
         own = Clause(tuple(piece)).subjects
         inherits = starts or not own
-        clauses.append(Clause(tuple(piece), topics if inherits else ()))
+        if first in _RELATIVE and topics:
+            clauses.append(Clause(tuple(piece), topics[-1:], bound=True))
+            continue
+        clauses.append(Clause(tuple(piece), topics if inherits else (), bound=starts))
         topics = own if own and not starts else (topics or own)
     return tuple(clauses)
 

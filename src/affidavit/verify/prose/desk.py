@@ -114,7 +114,7 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             index = call.by_stem if named or not claims(token) else call.by_claim
             for word in token.stems:
                 found = found | index.get(word, frozenset())
-                if "-" in word or "_" in word:
+                if word not in index:
                     found = found | call.by_name.get(word, frozenset())
             if not found and low in call.by_owner:
                 found = call.by_owner[low]
@@ -141,17 +141,18 @@ def _denied_places(call: CallView, low: str) -> frozenset[int]:
 
 
 def _name_places(call: CallView, low: str, token: Token) -> frozenset[int]:
-    found = call.by_name.get(low) or call.by_owner.get(low)
-    if found:
-        return found
+    found = call.by_name.get(low, frozenset())
     pieces = names_in(low) - {low}
     if pieces and all(piece in call.by_name for piece in pieces):
-        return frozenset.intersection(*(call.by_name[piece] for piece in pieces))
-    if token.text.replace("_", "").isalpha():
+        found |= frozenset.intersection(*(call.by_name[piece] for piece in pieces))
+    found = found or call.by_owner.get(low) or call.by_tail.get(low) or frozenset()
+    if not found and token.text.replace("_", "").isalpha():
         words = [stem(part) for part in parts_of(token.text)]
         if words and all(word in call.by_stem for word in words):
-            return frozenset.intersection(*(call.by_stem[word] for word in words))
-    return frozenset()
+            found = frozenset.intersection(*(call.by_stem[word] for word in words))
+    if not found and low.isalpha():
+        found = call.by_stem.get(stem(low), frozenset())
+    return found
 
 
 def _holding(call: CallView, wanted: str, *, fold: bool = False) -> frozenset[int]:

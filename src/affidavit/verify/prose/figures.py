@@ -21,11 +21,11 @@ from affidavit.verify.prose.lexicon import FUNCTION
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.counting import group_sizes
-from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.fields import Field, read_number
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import kin
-from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
-from affidavit.verify.statements.words import stem, stems_of
+from affidavit.verify.statements.units import Stated, agrees, convert, named_unit, unit_of
+from affidavit.verify.statements.words import parts_of, stem, stems_of
 
 _BEFORE_WORDS: Final = 5
 _AFTER_WORDS: Final = 3
@@ -235,17 +235,28 @@ def _fits(
     numeric = [field for field in record.fields if field.number is not None]
     scores = [(_overlap(field, near), field) for field in numeric]
     most = max((score for score, _ in scores), default=0)
+    named = max((score for score, field in scores if not field.loose), default=0)
     counts = any(claims(token) for token in near.counted)
     for score, field in scores:
         if field.number is None or not _is(stated, field, record, about):
             continue
         if score == most and score > 0:
             return True
-        if strict or counts or most > 0:
+        if strict or counts:
             continue
-        if _distinctive(stated) or len(numeric) == 1:
+        if field.loose and named == 0 and _distinctive(stated):
             return True
-    return False
+        if most == 0 and (_distinctive(stated) or len(numeric) == 1):
+            return True
+    return _in_name(figure, record)
+
+
+def _in_name(figure: Figure, record: RecordView) -> bool:
+    """Whether the number is part of what is measured: 503 of `HTTPCode_ELB_503_Count`."""
+    text = figure.token.text
+    return (
+        text.isdigit() and len(text) >= 3 and record.fact.kind == "value" and text in record.stems
+    )
 
 
 def _overlap(field: Field, near: Near) -> int:
@@ -430,6 +441,33 @@ def counted(desk: Desk, binding: Binding, clause: Clause) -> frozenset[Decimal]:
     if len(records) == len(call.records):
         sizes.update(size for size in (envelope.count, envelope.total) if size is not None)
     return frozenset(Decimal(size) for size in sizes)
+
+
+def bound_by_question(figure: Figure, binding: Binding) -> bool:
+    """Whether what was asked of the call holds the number: "traces of at least 3 s"."""
+    stated = figure.stated
+    for name, value in binding.call.arguments:
+        number, unit = read_number(value)
+        if number is not None and agrees(stated, number, unit or named_unit(parts_of(name))):
+            return True
+    window = binding.call.call.envelope.scope.window
+    if window is None or not stated.unit:
+        return False
+    return agrees(stated, Decimal(str((window.end - window.start).total_seconds())), "s")
+
+
+def bound_by_distinct(figure: Figure, binding: Binding) -> bool:
+    """Whether so many different things of the counted kind stand in the clause's records."""
+    number = figure.stated.number
+    kinds = frozenset().union(*(token.stems for token in near_words(figure).counted[:2]), frozenset())
+    if figure.stated.unit or not kinds or number < 2 or binding.call.id == TOLD:
+        return False
+    values: dict[str, set[str]] = {}
+    for record in binding.wider():
+        for field in record.fields:
+            if field.number is None and field.names & kinds:
+                values.setdefault(field.name, set()).add(field.text)
+    return any(len(found) == number for found in values.values())
 
 
 def bound_by_listing(figure: Figure) -> bool:

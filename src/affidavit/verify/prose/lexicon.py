@@ -252,7 +252,6 @@ ALIKE: Final = tuple(
         "deploy deployed deploys deployment deployments rollout rolled release released releases",
         "spend spent spends took time duration",
         "user users usename username",
-        "node nodes host hosts",
         "wrong incorrect invalid bad mismatch",
         "crash crashed crashes crashing panic panics panicked",
         "full exhausted exhaust exhausts",
@@ -287,6 +286,8 @@ ALIKE: Final = tuple(
         "queue queued queues",
         "build builds job jobs",
         "runner runners worker workers",
+        "age old",
+        "pod pods host hosts hostname instance instances node nodes machine machines",
     )
 )
 """Words that say the same of any system; either stands for the other when words are compared."""

@@ -28,7 +28,7 @@ CLAIMING: Final = frozenset(
     "success successes hits misses duplicate duplicates orphan stale idle active inactive blocked "
     "blocking waiting pending full empty slow fast broken missing wrong invalid bad good normal "
     "abnormal anomalous degraded stable unstable available unavailable ready down offline online "
-    "up primary replica standby leader follower old new caused causing hang hangs hung stuck freeze "
+    "up primary standby leader follower old new caused causing hang hangs hung stuck freeze "
     "frozen starve starved starvation saturate saturated overloaded exhausted exhaust delete deleted "
     "remove removed removes drop dropped add added create created modify modified edit edited rename "
     "renamed disable disabled enable enabled revoke revoked rotate rotated scale scaled resize evict "
@@ -38,10 +38,10 @@ CLAIMING: Final = frozenset(
     "regress regression outdated deprecated obsolete unpatched vulnerable vulnerability intentional "
     "deliberate manual manually automatic automatically scheduled unscheduled planned unplanned "
     "maintenance test testing experiment rollout roll rolled push pushed merge merged deployed "
-    "released upgraded downgraded migrated configured reconfigured restarted rebooted reboot crashed "
+    "released upgraded downgraded migrated reconfigured restarted rebooted reboot crashed "
     "killed terminated stopped expired lost missing lacks lacking insufficient excessive unlimited "
     "limit limits quota threshold capacity dead alive responsive unresponsive reachable unreachable "
-    "connect connected disconnect disconnected resolve resolved recover recovered fix fixed repair "
+    "disconnect disconnected resolve resolved recover recovered fix fixed repair "
     "repaired mitigate mitigated solved clean safe unsafe secure insecure customer customers user "
     "users revenue money sla slo never always often usually normally typically rarely sometimes "
     "everywhere nowhere certainly definitely obviously proven proves prove guarantee guaranteed "
@@ -64,12 +64,12 @@ _BETWEEN: Final = frozenset("of the a an its their 的 个 条 次 台 名 种 �
 
 def claims(token: Token) -> bool:
     """Whether a word claims something wherever it stands."""
-    if token.stems & CLAIMING:
-        return True
-    return not token.text.isascii() and any(sign in token.text for sign in CLAIMING_ZH)
+    if not token.text.isascii():
+        return any(sign in token.text for sign in CLAIMING_ZH)
+    return stem(token.text) in CLAIMING
 
 
-PLAIN_MAX: Final = 1
+PLAIN_MAX: Final = 2
 """Words of a clause that nothing holds and that claim nothing, where something else carries it."""
 PLAIN_STATED_MAX: Final = 3
 """The same, where typed statements carry the sentence."""

@@ -60,6 +60,9 @@ def labelled(tokens: tuple[Token, ...], place: int) -> bool:
         return False
     if not before.text.isascii() and before.role is not Role.CONTENT:
         return False
+    low = before.text.casefold()
+    if before.kind is Kind.WORD and low.endswith("s") and not low.endswith(("ss", "us", "is")):
+        return False
     return before.kind is Kind.NAME or not (_is_verb(before.text) or before.text.casefold() in VERBS)
 
 

@@ -78,7 +78,13 @@ def fields_of(fact: Fact) -> Iterator[Field]:
                 yield Field("count", frozenset({"count"}), str(fact.count), Decimal(fact.count))
 
 
+_CRON: Final = re.compile(r"\*/(\d{1,2}) \* \* \* \*")
+
+
 def _cell(cell: Cell) -> Iterator[Field]:
+    every = _CRON.fullmatch(cell.text or "")
+    if every:
+        yield Field(cell.name, stems_of(f"{cell.name} every"), every[1], Decimal(every[1]), "min")
     whole = _field(cell.name, cell.quantity, cell.text)
     yield whole
     if cell.text and (whole.number is None or not read_number(cell.text)[0]):

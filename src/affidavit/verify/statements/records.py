@@ -199,6 +199,14 @@ class CallView:
         )
 
     @cached_property
+    def by_tail(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records that hold something that ends in a name: `a.b.Pool` in `Pool`."""
+        return _invert(
+            {name[start + 1 :] for name in record.names for start in _joints(name)}
+            for record in self.records
+        )
+
+    @cached_property
     def about_names(self) -> frozenset[str]:
         """The names in what was asked."""
         return names_in(self.about)

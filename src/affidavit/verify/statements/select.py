@@ -145,6 +145,8 @@ def candidates(
     for record in records:
         for field in record.fields:
             score = _score(call, record, field, plain)
+            if wanted == field.names:
+                score = 3.0
             if score >= ATTRIBUTE_SCORE_MIN:
                 found.append(Candidate(record, field, score))
     best = max((item.score for item in found), default=0.0)
@@ -155,6 +157,8 @@ def _score(call: CallView, record: RecordView, field: Field, wanted: frozenset[s
     if not wanted:
         return 0.0
     names = field.names
+    if wanted and wanted == names:
+        return 2.0
     own = sum(1 for word in wanted if kin(word) & names)
     if own == len(wanted):
         return 1.0 + 0.001 / (1 + len(names))
