@@ -8,8 +8,8 @@ The answer, the end of the run and the sealed file are one append; that append i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from affidavit import __version__
 from affidavit.contract.agent import AgentRequest, Ending
@@ -25,7 +25,12 @@ from affidavit.contract.errors import (
 from affidavit.contract.journal import Entry, Event, EventType
 from affidavit.contract.report import ReleaseRecord, Usage
 from affidavit.contract.snapshots import DiagnosisProgressSnapshot
-from affidavit.contract.states import AgentStatus, ChatApplicationStatus, RunState
+from affidavit.contract.states import (
+    AgentStatus,
+    ChatApplicationStatus,
+    Provenance,
+    RunState,
+)
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, extend, to_us
 from affidavit.core.run import Driver, Run, Stage, drive_lease
@@ -44,15 +49,23 @@ from affidavit.release.publish import Frame, release_record
 Seal = Callable[[Sequence[Entry], Mapping[str, bytes], ReleaseRecord], bytes]
 """Turns a decided run into its file's bytes; given from above: this page knows no format."""
 
+Collect = Callable[[Run, Collection], Awaitable[None]]
+"""Brings a run to the end of its collection; a run that is there already is left as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """All that a run needs from outside."""
+    """All that a run needs from outside.
+
+    `supplied` writes down an answer that came with its tool calls, where nothing is collected; then
+    whatever comes out says *supplied* (C12, N18).
+    """
 
     driver: Driver
     collection: Collection
     examiner: Examiner
     seal: Seal
+    supplied: Collect | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +87,12 @@ async def drive(run_id: str, world: World) -> ReleaseRecord | Paused:
     async with drive_lease(world.driver, run_id) as run:
         try:
             await _wake(run)
-            await collect(run, world.collection)
+            await (world.supplied or collect)(run, world.collection)
             ledger = ledger_of(run, world.collection.catalogue)
             progress = _project(run, world.collection, ledger)
             gathered = await _gather(run, world, ledger, progress)
+            if world.supplied is not None:
+                gathered = replace(gathered, provenance=Provenance.SUPPLIED)
             return await _publish(run, world, gathered)
         except PauseAsked:
             pause = Event(EventType.RUN_PAUSED, {"reason": "asked"})
@@ -215,10 +230,11 @@ async def _wake(run: Run) -> None:
         await run.record(Stage((resumed,), paused=False))
 
 
-async def start(world: World, request: AgentRequest) -> None:
+async def start(world: World, request: AgentRequest, artifacts: tuple[Artifact, ...] = ()) -> None:
     """The run exists, durably, and nothing of it was executed yet (K0).
 
-    Raises InputRefused when the store has a run of that id already.
+    `artifacts` are what it was handed beside its request. Raises InputRefused
+    when the store has a run of that id already.
     """
     moment = world.driver.clock.now()
     content = canonical_json(request.model_dump(mode="json"))
@@ -247,7 +263,8 @@ async def start(world: World, request: AgentRequest) -> None:
         question=request.question,
         paused=False,
     )
-    first = Append(entries, (Artifact(digest(content), "request", content),), durable=True)
+    asked = Artifact(digest(content), "request", content)
+    first = Append(entries, (asked, *artifacts), durable=True)
     await world.driver.store.create(head, first)
 
 

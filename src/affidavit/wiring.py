@@ -13,6 +13,12 @@ from affidavit.adapters.incident_folder import IncidentFolder, load_incident
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.affidavit.seal import seal
 from affidavit.agents.playbook import PlaybookInvestigator
+from affidavit.application.gate import (
+    GateOrder,
+    SuppliedAgent,
+    SuppliedCollection,
+    supplied_catalogue,
+)
 from affidavit.contract.agent import AgentRequest, Investigator
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
@@ -28,6 +34,7 @@ from affidavit.loop import Collection
 from affidavit.ports.store import Store
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
+from affidavit.release.withdrawal import ConsentingAuthor, NoAuthor
 from affidavit.tools.capture import capture_catalogue
 from affidavit.verify.judges.embedded import EmbeddedJudge
 
@@ -66,12 +73,32 @@ async def incident_world(
                 catalogue=capture_catalogue(incident),
                 guards=standard_guards(),
             ),
-            examiner=Examiner(judge=EmbeddedJudge(), repairer=NoRepairer()),
+            examiner=Examiner(
+                judge=EmbeddedJudge(),
+                repairer=NoRepairer(),
+                author=ConsentingAuthor() if investigator is None else NoAuthor(),
+            ),
             seal=seal,
         )
         yield world, incident
     finally:
         incident.close()
+
+
+def gate_world(order: GateOrder, store: Store, *, listen: Listen | None = None) -> World:
+    """A world in which a supplied answer is written down and released; it collects nothing."""
+    holder = f"{socket.gethostname()}:{os.getpid()}"
+    return World(
+        driver=Driver(holder, store, SystemClock(), listen),
+        collection=Collection(
+            investigator=SuppliedAgent(),
+            catalogue=supplied_catalogue(order.answer.tool_calls),
+            guards=standard_guards(),
+        ),
+        examiner=Examiner(judge=EmbeddedJudge(), repairer=NoRepairer(), author=order.author),
+        seal=seal,
+        supplied=SuppliedCollection(order),
+    )
 
 
 def request_of(

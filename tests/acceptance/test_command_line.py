@@ -156,6 +156,9 @@ WRONG: Final = [
     (("diagnose", "nowhere"), "nowhere does not exist"),
     (("diagnose", "."), "incident.yaml"),
     (("diagnose", "{incident}", "--limits", "huge"), "huge"),
+    (("diagnose", "{incident}", "-q", " "), "is blank"),
+    (("diagnose", "{incident}", "-q", "x" * 2_001), "2001 characters"),
+    (("diagnose", "{incident}", "-q", "caf\udce9"), "no valid text"),
     (("diagnose", "{incident}", "--store", "oracle:x"), "names no store"),
     (("diagnose", "{incident}", "--store", "sqlite:no/such/folder/x.db"), "no/such/folder"),
     (("diagnose", "{incident}", "--out", "no/such/folder/x"), "no/such/folder"),
@@ -494,7 +497,9 @@ def test_a_full_disk_decides_nothing_and_the_run_goes_on_later(
 ) -> None:
     out = shell.home / "answer.affidavit"
     command = shell.start(
-        *("diagnose", incident, "--out", out, "--json"), gate=shell.home / "gate", options="full"
+        *("diagnose", incident, "--out", out, "--json"),
+        gate=shell.home / "gate",
+        options="lease=1 full",
     )
     run_id = only_run(shell)
     command.open_gate()

@@ -12,7 +12,15 @@ from affidavit.adapters.memory_store import MemoryStore
 from affidavit.adapters.sqlite_store import SqliteStore
 from affidavit.contract.journal import Entry
 from affidavit.contract.states import ReleaseOutcome, RunState
-from affidavit.ports.store import Append, Artifact, Command, Lease, Store
+from affidavit.ports.store import (
+    Append,
+    Artifact,
+    Command,
+    CommandKind,
+    Lease,
+    PendingApproval,
+    Store,
+)
 from affidavit.testing.conformance import ConformanceFailed
 from affidavit.testing.conformance_store import STORE_CHECKS, OpenStore, StoreCheck
 from affidavit.testing.faulty_store import FaultyStore
@@ -38,7 +46,7 @@ def behind_faults(_: Path) -> OpenStore:
 STORES = {"memory": in_memory, "sqlite": in_sqlite, "faulty": behind_faults}
 
 
-@pytest.mark.spec("K1", "K8", "C2", "L5", "L6", "N12", "A1")
+@pytest.mark.spec("K1", "K8", "C2", "L5", "L6", "N12", "A1", "H10")
 @pytest.mark.parametrize("check", STORE_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("place", STORES.values(), ids=STORES.keys())
 async def test_store_conforms(
@@ -116,6 +124,31 @@ class Endless(MemoryStore):
         await super().append(lease, replace(write, ended=None))
 
 
+class Mute(MemoryStore):
+    """Loses what a command says."""
+
+    async def post(self, run_id: str, kind: CommandKind, by: str, payload: str = "") -> None:
+        await super().post(run_id, kind, by)
+
+
+class Indiscreet(MemoryStore):
+    """Shows every tenant what waits."""
+
+    async def approvals(self, tenant: str, limit: int = 50) -> tuple[PendingApproval, ...]:
+        tenants = sorted({run.standing.head.tenant for run in self._runs.values()})
+        everything: list[PendingApproval] = []
+        for each in tenants:
+            everything += await super().approvals(each)
+        return tuple(everything[: max(0, limit)])
+
+
+class Oversleeping(MemoryStore):
+    """Forgets when to wake."""
+
+    async def append(self, lease: Lease, write: Append) -> None:
+        await super().append(lease, replace(write, wake_at_us=None))
+
+
 BROKEN = {
     Unfenced: "fences_a_sleeper",
     Forgetful: "keeps_artifacts",
@@ -125,6 +158,9 @@ BROKEN = {
     Listy: "reads_what_was_written",
     Hasty: "expires_payloads",
     Endless: "ends_once",
+    Mute: "keeps_payloads",
+    Indiscreet: "lists_what_waits_for_a_person",
+    Oversleeping: "wakes_at_its_time",
 }
 
 
@@ -155,3 +191,10 @@ def test_end_is_said_by_a_line(entries: int, state: RunState) -> None:
     """A write cannot end a run without a line, or in a state that goes on."""
     with pytest.raises(ValueError, match="ends no run"):
         Append(first_lines("run_0000000000000001")[:entries], ended=(state, ReleaseOutcome.FAILED))
+
+
+def test_only_a_pause_has_an_alarm() -> None:
+    """A time to wake without a pause would wake nobody."""
+    for paused in (None, False):
+        with pytest.raises(ValueError, match="only a pause"):
+            Append((), paused=paused, wake_at_us=1)

@@ -28,9 +28,7 @@ EXPIRED_RUNS_PER_STEP: Final = 20
 PAGES_PER_STEP: Final = 2_000
 """Pages given back in one transaction: 8 MB, likewise."""
 
-_HEAD: Final = (
-    "run_id, tenant, created_us, state, outcome, last_seq, question, paused, wake_at_us"
-)
+_HEAD: Final = "run_id, tenant, created_us, state, outcome, last_seq, question, paused, wake_at_us"
 _HEAD_COLUMNS: Final = _HEAD.count(",") + 1
 _ASK: Final = "tool_call_id, tool, action_digest, shown_digest, asked_us, expires_us"
 _STANDING: Final = f"{_HEAD}, last_hash, ended_us, holder, epoch, expires_us"

@@ -14,7 +14,7 @@ from typing import Final
 from affidavit.affidavit.document import CitedCall, Document, digest_of
 from affidavit.affidavit.implied import NothingImplied, Seen, implied_decision
 from affidavit.affidavit.journal_checks import Broken, line_at
-from affidavit.affidavit.seal import cited_calls, source_of
+from affidavit.affidavit.seal import cited_calls, source_of, withdrawn_sentences
 from affidavit.contract.agent import Ending
 from affidavit.contract.decisions import DECISIONS, DecisionId
 from affidavit.contract.evidence import Envelope
@@ -227,6 +227,7 @@ def check_counts(document: Document) -> None:
     if counted["iterations"] > limits.iterations or counted["tool_calls"] > limits.tool_calls:
         raise Broken("/release/usage", "more was spent than the limits of the run allow")
     _check_coverage(release, view)
+    _check_withdrawn(document)
 
 
 def _check_coverage(release: ReleaseRecord, view: RunView) -> None:
@@ -238,6 +239,18 @@ def _check_coverage(release: ReleaseRecord, view: RunView) -> None:
         raise Broken("/release/coverage", "more results are said to be there than were READY")
     if sum(line.calls for line in lines) != len(executed):
         raise Broken("/release/coverage", f"the journal holds {len(executed)} executed calls")
+
+
+def _check_withdrawn(document: Document) -> None:
+    """A report says how many sentences its author took back, as the journal does (M6)."""
+    report = document.release.result
+    if report is None:
+        return
+    lines = [e for e in document.journal if e.type is EventType.DRAFT_WITHDRAWAL_ATTEMPT]
+    taken = sum(len(withdrawn_sentences(entry)) for entry in lines)
+    said = [entry.data["withdrawn"] for entry in lines]
+    if report.withdrawn != taken or sum(item for item in said if isinstance(item, int)) != taken:
+        raise Broken("/release/result/withdrawn", f"the journal holds {taken}")
 
 
 def _calls(lines: tuple[CoverageLine, ...], status: str) -> int:

@@ -106,14 +106,23 @@ def _sentence(sentence: PublishedSentence, mark: str, calls: tuple[str, ...]) ->
 
 
 def _evidence(sentence: PublishedSentence, calls: tuple[str, ...]) -> str:
-    """Which facts of which calls prove the sentence; without typed ones, the calls it quotes."""
-    if sentence.statements:
-        return ", ".join(
-            f"{item.tool_call_id} {item.kind}"
-            + (f" #{','.join(map(str, item.facts))}" if item.facts else "")
-            for item in sentence.statements
-        )
-    return ", ".join(sentence.tool_call_ids or calls)
+    """Which facts of which calls prove the sentence; without a proof of its own, what it rests on.
+
+    `call_0002 #6 (change)`: the seventh fact of that call, by a statement of that kind.
+    """
+    facts: dict[str, dict[int, None]] = {}
+    kinds: dict[str, dict[str, None]] = {}
+    for item in sentence.statements:
+        facts.setdefault(item.tool_call_id, {}).update(dict.fromkeys(item.facts))
+        kinds.setdefault(item.tool_call_id, {})[item.kind] = None
+    if not facts:
+        return ", ".join(sentence.tool_call_ids or calls)
+    return "; ".join(
+        call
+        + (f" #{','.join(map(str, places))}" if places else "")
+        + f" ({', '.join(kinds[call])})"
+        for call, places in facts.items()
+    )
 
 
 def _fallback(fallback: FallbackRecord) -> Iterator[str]:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from affidavit.affidavit.timeline import stopping_guard
+from affidavit.contract.agent import Moment
 from affidavit.contract.journal import EVENT_FIELDS, Entry, EventType
 from affidavit.contract.states import (
     CHAT_MOVES,
@@ -78,7 +79,9 @@ def check_ending(journal: Sequence[Entry]) -> None:
 COLLECTING: Final = frozenset(
     {
         EventType.GUARDS_CHECKED,
+        EventType.CALLS_CHECKED,
         EventType.STEP_DECIDED,
+        EventType.APPROVAL_REQUESTED,
         EventType.TOOL_CALL_INTENDED,
         EventType.TOOL_CALL_PROJECTING,
         EventType.TOOL_CALL_READY,
@@ -159,7 +162,8 @@ class _Order:
             case EventType.RUN_PAUSED | EventType.RUN_RESUMED:
                 return self._pause(paused=entry.type is EventType.RUN_PAUSED)
             case EventType.GUARDS_CHECKED:
-                self.admitted = None if stopping_guard(data) else data["step"]
+                if data["moment"] == Moment.BEFORE_THINKING:
+                    self.admitted = None if stopping_guard(data) else data["step"]
                 return ""
             case EventType.STEP_DECIDED:
                 return self._step(data["step"])
@@ -200,6 +204,18 @@ CALL_MOVES: Final[Mapping[EventType | None, frozenset[EventType]]] = MappingProx
     {
         None: frozenset(
             {
+                EventType.APPROVAL_REQUESTED,
+                EventType.TOOL_CALL_INTENDED,
+                EventType.TOOL_CALL_REFUSED,
+                EventType.TOOL_CALL_REUSED,
+            }
+        ),
+        EventType.APPROVAL_REQUESTED: frozenset(
+            {EventType.APPROVAL_DECIDED, EventType.TOOL_CALL_REFUSED}
+        ),
+        EventType.APPROVAL_DECIDED: frozenset(
+            {
+                EventType.APPROVAL_REQUESTED,  # for an action that is another one by now
                 EventType.TOOL_CALL_INTENDED,
                 EventType.TOOL_CALL_REFUSED,
                 EventType.TOOL_CALL_REUSED,
@@ -210,13 +226,18 @@ CALL_MOVES: Final[Mapping[EventType | None, frozenset[EventType]]] = MappingProx
                 EventType.TOOL_CALL_INTENDED,  # a read that a driver left unfinished is read again
                 EventType.TOOL_CALL_PROJECTING,
                 EventType.TOOL_CALL_ERROR,
+                EventType.TOOL_CALL_LATE,  # of a run that was stopped meanwhile
             }
         ),
         EventType.TOOL_CALL_PROJECTING: frozenset(
             {EventType.TOOL_CALL_READY, EventType.TOOL_CALL_ERROR}
         ),
         EventType.TOOL_CALL_READY: frozenset(),
-        EventType.TOOL_CALL_ERROR: frozenset(),
+        EventType.TOOL_CALL_ERROR: frozenset(
+            {EventType.TOOL_CALL_LATE, EventType.OUTCOME_RESOLVED}
+        ),
+        EventType.TOOL_CALL_LATE: frozenset({EventType.OUTCOME_RESOLVED}),
+        EventType.OUTCOME_RESOLVED: frozenset({EventType.TOOL_CALL_LATE}),
         EventType.TOOL_CALL_REFUSED: frozenset(),
         EventType.TOOL_CALL_REUSED: frozenset(),
     }

@@ -104,6 +104,8 @@ def _stage(entry: Entry) -> Iterator[str]:
             yield f"repair of citations: {data['result']}"
         case EventType.SUPPORT_CHECK:
             yield f"support check: {data['result']}, {data['refusals']} refusals{_codes(data)}"
+        case EventType.DRAFT_WITHDRAWAL_ATTEMPT:
+            yield f"withdrawal: {data['result']}, {data['withdrawn']} sentences"
         case EventType.SEMANTIC_GUARD_DECISION:
             yield f"verdict: {data['verdict']}"
         case EventType.RELEASE_STOPPED:

@@ -32,6 +32,7 @@ from affidavit.contract.report import (
 from affidavit.contract.states import Provenance
 from affidavit.core.fold import CallView, RunView, fold
 from affidavit.release.reading import read_draft
+from affidavit.release.remainder import draft_without
 from affidavit.release.repair import apply_patch, read_patch
 
 
@@ -143,14 +144,22 @@ def _statements(
 
 
 def _examined(entries: Sequence[Entry], contents: Mapping[str, bytes]) -> DraftCandidate:
-    """The draft as the guard let it through: the author's, with the applied patch if any."""
+    """The draft as the guard let it through: the author's, patched, less what it took back."""
     ended = next(entry for entry in entries if entry.type is EventType.COLLECTION_ENDED)
     candidate = read_draft(_content(contents, ended.data["draft_digest"]))
     for entry in entries:
         if entry.type is EventType.EVIDENCE_REPAIR_ATTEMPT and entry.data["patch_digest"]:
             patch = _content(contents, entry.data["patch_digest"]).decode("utf-8")
             candidate = apply_patch(candidate, read_patch(patch))
+        if entry.type is EventType.DRAFT_WITHDRAWAL_ATTEMPT:
+            candidate = draft_without(candidate, withdrawn_sentences(entry)).draft
     return candidate
+
+
+def withdrawn_sentences(entry: Entry) -> tuple[int, ...]:
+    """The numbers that a withdrawal's line says were taken back."""
+    numbers = entry.data["sentences"]
+    return tuple(numbers) if isinstance(numbers, (list, tuple)) else ()
 
 
 def _parts_of(

@@ -33,6 +33,7 @@ LEADING: Final[Mapping[EventType, str]] = MappingProxyType(
         EventType.TOOL_CALL_REFUSED: "code",
         EventType.STOP_NOTICE_GIVEN: "reason",
         EventType.COLLECTION_ENDED: "ending",
+        EventType.MODEL_CALL_REFUSED: "code",
         EventType.MODEL_ATTEMPT: "result",
         EventType.EVIDENCE_GUARD_INITIAL: "result",
         EventType.EVIDENCE_REPAIR_ATTEMPT: "result",
@@ -50,7 +51,8 @@ LEADING: Final[Mapping[EventType, str]] = MappingProxyType(
 
 SHOWN: Final = (
     *("step", "tool_call_id", "of", "tool", "attempt", "agent", "judge", "model", "purpose"),
-    *("count", "total", "truncated", "violations", "refusals", "withdrawn", "codes"),
+    *("count", "total", "truncated", "violations", "refusals", "withdrawn", "sentences"),
+    "codes",
     *("decision", "fallback_type", "failure_code", "agent_status", "stop_reason"),
     *("by", "holder", "epoch", "reason", "slept_ms", "version"),
 )
@@ -205,6 +207,8 @@ _SAYS: Final[Mapping[EventType, _Say]] = MappingProxyType(
         EventType.TOOL_CALL_REUSED: _says("an equal, earlier call answers"),
         EventType.STOP_NOTICE_GIVEN: _says("looking further stopped paying; one turn to conclude"),
         EventType.COLLECTION_ENDED: _choose("ending", _ENDINGS),
+        EventType.MODEL_CALL_INTENDED: _says("tokens are held back for one call of a model"),
+        EventType.MODEL_CALL_REFUSED: _says("there was no room for the call; it was not made"),
         EventType.MODEL_ATTEMPT: _says("a model was asked"),
         EventType.EVIDENCE_GUARD_INITIAL: _GUARD,
         EventType.EVIDENCE_REPAIR_ATTEMPT: _choose(
@@ -221,7 +225,16 @@ _SAYS: Final[Mapping[EventType, _Say]] = MappingProxyType(
                 "REFUTED": "the cited facts contradict the report",
             },
         ),
-        EventType.DRAFT_WITHDRAWAL_ATTEMPT: _says("may the author take something back?"),
+        EventType.DRAFT_WITHDRAWAL_ATTEMPT: _choose(
+            "result",
+            {
+                "WITHDRAWN": "the author takes back what nothing recorded proves; the rest is "
+                "checked again",
+                "DECLINED": "the author takes nothing back",
+                "UNAVAILABLE": "there is no author who could take anything back",
+            },
+            "the author's answer counts for nothing; nothing was taken back",
+        ),
         EventType.SEMANTIC_GUARD_ATTEMPT: _says("a judge was asked"),
         EventType.SEMANTIC_GUARD_DECISION: _choose(
             "verdict",

@@ -4,7 +4,7 @@ A tool says how far one signal of one service is from its own quiet time. Here e
 becomes a support between 0 and 1 (a dead zone for noise, then x / (x + half): nothing shouts down
 everything else), supports are added with weights, and what a service's callee explains is taken
 from it: three tenths of the best callee's score. Each signal is strong on its own kind of fault
-and blind elsewhere (docs/decisions), so that their sum needs no rule about faults.
+and blind elsewhere, so that their sum needs no rule about faults.
 
 Deliberately absent: a prior for any service or kind of fault, and the order of the incident's
 events. The weights are data, fitted once and frozen with the cases that they were fitted on.

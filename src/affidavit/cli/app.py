@@ -100,12 +100,16 @@ def verify(
         bool,
         typer.Option("--require-recorded", help="Refuse calls that came with somebody's answer."),
     ] = False,
+    expect_incident: Annotated[
+        str, typer.Option("--expect-incident", help="The incident must be the one with this id.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Re-check everything, offline. Exit: 3 intact, signer unknown; 1 altered; 2 unreadable."""
     from affidavit.cli import reading
 
-    reading.verify(source, store, require_recorded=require_recorded, as_json=as_json)
+    demands = reading.Demands(require_recorded, expect_incident)
+    reading.verify(source, store, demands, as_json=as_json)
 
 
 @app.command()

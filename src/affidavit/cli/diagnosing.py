@@ -31,6 +31,9 @@ from affidavit.wiring import incident_world, request_of
 DEMO_INCIDENT: Final = "slow-storefront"
 DEMO_FILE: Final = Path("demo.affidavit")
 
+QUESTION_CHARS_MAX: Final = 2_000
+"""A question fits a paragraph; what is longer is a report already."""
+
 BUSY_WAIT_S: Final = LEASE_TTL_S + 5.0
 """So long a dead driver's lease may still stand; a live one's stands for ever."""
 
@@ -85,9 +88,27 @@ def demo_incident() -> Path:
 
 def diagnose(order: Order) -> NoReturn:
     """Diagnose one incident, and exit with what its user got."""
+    _check_question(order.question)
     check_out(order.out)
     profile = order.limits or settings_in_force().limits
     _leave(partial(_diagnose, replace(order, limits=profile)))
+
+
+def _check_question(question: str) -> None:
+    """Raises InputRefused (QUESTION_REFUSED) for what could not be recorded or answered (K0)."""
+    try:
+        question.encode("utf-8")
+        wrong = "is blank" if question and not question.strip() else ""
+    except UnicodeEncodeError:
+        wrong = "is no valid text"
+    if len(question) > QUESTION_CHARS_MAX:
+        wrong = f"has {len(question)} characters"
+    if wrong:
+        raise InputRefused(
+            f"the question {wrong}",
+            code="QUESTION_REFUSED",
+            hint=f"ask in at most {QUESTION_CHARS_MAX} characters, or leave --question out",
+        )
 
 
 async def _diagnose(order: Order) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn
@@ -49,11 +50,20 @@ def _content(source: str, store: str) -> bytes:
     return anyio.run(file_of_run, store, source)
 
 
-def verify(source: str, store: str, *, require_recorded: bool, as_json: bool) -> NoReturn:
+@dataclass(frozen=True, slots=True)
+class Demands:
+    """What a reader demands of a file beside being intact."""
+
+    recorded: bool = False
+    incident: str = ""
+
+
+def verify(source: str, store: str, demands: Demands, *, as_json: bool) -> NoReturn:
     """Re-check a file, or the stored file of a run, and exit with what it came to."""
     checked = recheck(_content(source, store))
-    if require_recorded and checked.document is not None:
-        checked = _with(checked, _recorded(checked.document))
+    if checked.document is not None:
+        more = tuple(_demanded(checked.document, demands))
+        checked = replace(checked, checks=(*checked.checks, *more))
     if as_json:
         say_json(_verdict_json(checked))
     else:
@@ -61,16 +71,22 @@ def verify(source: str, store: str, *, require_recorded: bool, as_json: bool) ->
     raise SystemExit(_EXIT[checked.verdict])
 
 
-def _recorded(document: Document) -> Check:
-    """C12: a supplied result is refused where recorded ones are required."""
-    recorded = document.release.provenance is Provenance.RECORDED
-    asks = "every call was recorded by us, as --require-recorded demands"
-    says = "" if recorded else "the calls came with somebody's answer"
-    return Check("recorded", asks, recorded, "" if recorded else "/release/provenance", says)
-
-
-def _with(checked: Recheck, check: Check) -> Recheck:
-    return Recheck((*checked.checks, check), checked.document, checked.hint)
+def _demanded(document: Document, demands: Demands) -> Iterator[Check]:
+    """A supplied result is refused where recorded ones are required (C12), and another incident."""
+    if demands.recorded:
+        asks = "every call was recorded by us, as --require-recorded demands"
+        if document.release.provenance is Provenance.RECORDED:
+            yield Check("recorded", asks, True)
+        else:
+            says = "the calls came with somebody's answer"
+            yield Check("recorded", asks, False, "/release/provenance", says)
+    if demands.incident:
+        asks = f"the incident is {demands.incident}, as --expect-incident demands"
+        if document.request.incident == demands.incident:
+            yield Check("incident", asks, True)
+        else:
+            says = f"it is {document.request.incident or 'none that is named'}"
+            yield Check("incident", asks, False, "/request/incident", says)
 
 
 def _verdict_json(checked: Recheck) -> dict[str, object]:

@@ -169,6 +169,7 @@ class Moment(StrEnum):
 
     BEFORE_THINKING = "BEFORE_THINKING"
     BEFORE_ACTING = "BEFORE_ACTING"
+    AROUND = "AROUND"
 
 
 class ApprovalStatus(StrEnum):

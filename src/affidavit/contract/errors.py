@@ -48,9 +48,29 @@ class ToolFailed(AffidavitError):
 
 
 class ModelFailed(AffidavitError):
-    """A model or its provider failed; the attempt is recorded and may be repeated (K7)."""
+    """A model or its provider failed; the attempt is recorded and may be repeated (K7).
+
+    `may_retry` says whether the same request may be sent again, `after_s` how long the provider
+    asks us to wait first. `billed` says that the provider may have counted tokens although no
+    answer came; then the whole reservation counts as spent (K3).
+    """
 
     code = "MODEL_FAILED"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        hint: str = "",
+        may_retry: bool = False,
+        billed: bool = False,
+        after_s: float | None = None,
+    ) -> None:
+        super().__init__(message, code=code, hint=hint)
+        self.may_retry = may_retry
+        self.billed = billed
+        self.after_s = after_s
 
 
 class RecordFailed(AffidavitError):

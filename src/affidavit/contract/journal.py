@@ -40,6 +40,8 @@ class EventType(StrEnum):
     OUTCOME_RESOLVED = "OUTCOME_RESOLVED"
     STOP_NOTICE_GIVEN = "STOP_NOTICE_GIVEN"
     COLLECTION_ENDED = "COLLECTION_ENDED"
+    MODEL_CALL_INTENDED = "MODEL_CALL_INTENDED"
+    MODEL_CALL_REFUSED = "MODEL_CALL_REFUSED"
     MODEL_ATTEMPT = "MODEL_ATTEMPT"
     EVIDENCE_GUARD_INITIAL = "EVIDENCE_GUARD_INITIAL"
     EVIDENCE_REPAIR_ATTEMPT = "EVIDENCE_REPAIR_ATTEMPT"
@@ -88,14 +90,20 @@ EVENT_FIELDS: Final[Mapping[EventType, frozenset[str]]] = MappingProxyType(
         EventType.COLLECTION_ENDED: frozenset(
             {"ending", "agent_status", "stop_reason", "draft_digest"}
         ),
+        EventType.MODEL_CALL_INTENDED: frozenset(
+            {"call", "purpose", "model", "attempt", "input_digest", "input_bytes"}
+            | {"reserved_tokens", "reserved_micros"}
+        ),
+        EventType.MODEL_CALL_REFUSED: frozenset({"purpose", "model", "code", "needed_tokens"}),
         EventType.MODEL_ATTEMPT: frozenset(
-            {"purpose", "model", "attempt", "result", "input_digest", "output_digest"}
+            {"call", "purpose", "model", "attempt", "result", "input_digest", "output_digest"}
+            | {"tokens_in", "tokens_out", "micros", "counted"}
         ),
         EventType.EVIDENCE_GUARD_INITIAL: frozenset({"result", "violations", "codes"}),
         EventType.EVIDENCE_REPAIR_ATTEMPT: frozenset({"result", "patch_digest"}),
         EventType.EVIDENCE_GUARD_RECHECK: frozenset({"result", "violations", "codes"}),
         EventType.SUPPORT_CHECK: frozenset({"result", "refusals", "codes"}),
-        EventType.DRAFT_WITHDRAWAL_ATTEMPT: frozenset({"result", "withdrawn"}),
+        EventType.DRAFT_WITHDRAWAL_ATTEMPT: frozenset({"result", "withdrawn", "sentences"}),
         EventType.SEMANTIC_GUARD_ATTEMPT: frozenset({"judge", "attempt", "result"}),
         EventType.SEMANTIC_GUARD_DECISION: frozenset({"verdict", "reason_digest"}),
         EventType.RELEASE_STOPPED: frozenset({"ending"}),

@@ -12,13 +12,18 @@ from affidavit.contract.record import Record
 
 
 class Limits(Record):
-    """The ceilings of one run. Time asleep, waiting for a person, is not run time."""
+    """The ceilings of one run. Time asleep, waiting for a person, is not run time.
+
+    `money_micros` is in millionths of the currency; None means that money is not limited, and
+    then a model whose price nobody knows may be asked.
+    """
 
     iterations: int = Field(ge=1)
     tokens: int = Field(ge=0)
     timeout_s: int = Field(ge=1)
     tool_calls: int = Field(ge=1)
     concurrency: int = Field(ge=1)
+    money_micros: int | None = Field(default=None, ge=0)
 
 
 PROFILES: Final[Mapping[str, Limits]] = MappingProxyType(

@@ -85,6 +85,11 @@ class Fenced(Generic[T]):
         """Whether the work gave a result."""
         return self._returned
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether the work raised something that is no error: a stop, or the end of the process."""
+        return self._failure is not None and not isinstance(self._failure, Exception)
+
     def cancel(self) -> None:
         """Ask the work to end; it may clean up."""
         self._scope.cancel()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import Final
 
 from affidavit.contract.agent import Ending
 from affidavit.contract.journal import Entry, EventType
@@ -18,12 +19,29 @@ from affidavit.contract.states import (
     DiagnosisStopReason,
     RunState,
 )
+from affidavit.core.budget import Spend, advance_spend
 from affidavit.core.chain import GENESIS
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalView:
+    """What a person was asked about one call, and what was decided; None while it waits."""
+
+    action_digest: str
+    shown_digest: str
+    asked_us: int
+    expires_us: int
+    decision: str | None = None
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CallView:
-    """One call's life so far, as the journal tells it. `settled` is the kind of its last line."""
+    """One call's life so far, as the journal tells it.
+
+    `settled` is the kind of the line that ended it. `resolution` is what an operator recorded of
+    an effect whose outcome was unknown, `late` how the call ended after nobody waited any more.
+    """
 
     tool_call_id: str
     step: int
@@ -40,6 +58,25 @@ class CallView:
     code: str | None = None
     reused_of: str | None = None
     settled: EventType | None = None
+    approval: ApprovalView | None = None
+    resolution: str | None = None
+    late: str | None = None
+
+    @property
+    def waits_for_approval(self) -> bool:
+        """Whether a person was asked, and has not decided yet."""
+        if self.settled is not None or self.approval is None:
+            return False
+        return self.approval.decision is None
+
+    @property
+    def is_unresolved(self) -> bool:
+        """Whether nobody knows what became of its effect."""
+        return self.code == OUTCOME_UNKNOWN and self.resolution is None
+
+
+OUTCOME_UNKNOWN: Final = "OUTCOME_UNKNOWN"
+"""The error code of an effect that was intended and of which no outcome is known (K9)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +93,7 @@ class StepView:
 class RunView:
     """Where a run stands. All durations are microseconds of working time (K3)."""
 
+    agent: str = ""
     state: RunState = RunState.RUNNING
     last_seq: int = 0
     last_hash: str = GENESIS
@@ -69,6 +107,7 @@ class RunView:
     steps: tuple[StepView, ...] = ()
     calls: dict[str, CallView] = field(default_factory=dict)
     reserved_calls: int = 0
+    spend: Spend = field(default_factory=Spend)
     over_limit: str | None = None
     stop_notice: str | None = None
     ending: Ending | None = None
@@ -90,6 +129,17 @@ class RunView:
         last = self.steps[-1]
         return last if any(not self.is_settled(call) for call in last.calls) else None
 
+    def waiting(self) -> tuple[CallView, ...]:
+        """The calls that wait for a person's decision, in the order asked."""
+        step = self.open_step()
+        calls = () if step is None else step.calls
+        known = (self.calls.get(key) for key in calls)
+        return tuple(call for call in known if call is not None and call.waits_for_approval)
+
+    def unresolved(self) -> tuple[CallView, ...]:
+        """The effects of which nobody knows the outcome, in order."""
+        return tuple(call for call in self.calls.values() if call.is_unresolved)
+
     def is_settled(self, tool_call_id: str) -> bool:
         """Whether that call has its final line."""
         call = self.calls.get(tool_call_id)
@@ -108,6 +158,7 @@ def advance(view: RunView, entry: Entry) -> RunView:
         last_seq=entry.seq,
         last_hash=entry.hash,
         last_at_us=entry.at_us,
+        spend=advance_spend(view.spend, entry),
         worked_us=view.worked_us + _worked_us(view, entry),
     )
 
@@ -130,6 +181,8 @@ def _driving(view: RunView, entry: Entry) -> RunView:
     """Who drives, whether somebody asked to stop, and how far along the turn is."""
     data = entry.data
     match entry.type:
+        case EventType.RUN_STARTED:
+            return replace(view, agent=str(data["agent"]))
         case EventType.DRIVER_ACQUIRED:
             return replace(view, epoch=_int(data["epoch"]))
         case EventType.CANCEL_REQUESTED:
@@ -196,13 +249,30 @@ def _ended(view: RunView, entry: Entry) -> RunView:
 
 def _call(view: RunView, entry: Entry) -> RunView:
     data, key = entry.data, str(entry.data["tool_call_id"])
-    step = _int(data["step"]) if "step" in data else 0
-    call = view.calls.get(key) or CallView(key, step)
+    known = view.calls.get(key) or CallView(key, _int(data["step"]) if "step" in data else 0)
+    call = _answered(_settled(_begun(known, entry), entry), entry)
     reserved, over = view.reserved_calls, view.over_limit
+    if entry.type is EventType.TOOL_CALL_INTENDED and not known.attempts:
+        reserved += 1
+    if entry.type is EventType.TOOL_CALL_REFUSED:
+        over = over or _limit_of(call.code)
+    return replace(view, calls={**view.calls, key: call}, reserved_calls=reserved, over_limit=over)
+
+
+def _begun(call: CallView, entry: Entry) -> CallView:
+    """A call that is asked about, intended, or answered and not yet projected."""
+    data = entry.data
     match entry.type:
+        case EventType.APPROVAL_REQUESTED:
+            asked = ApprovalView(
+                action_digest=str(data["action_digest"]),
+                shown_digest=str(data["shown_digest"]),
+                asked_us=entry.at_us,
+                expires_us=_int(data["expires_us"]),
+            )
+            return replace(call, tool=str(data["tool"]), approval=asked)
         case EventType.TOOL_CALL_INTENDED:
-            reserved += 0 if call.attempts else 1
-            call = replace(
+            return replace(
                 call,
                 tool=str(data["tool"]),
                 request_digest=str(data["request_digest"]),
@@ -211,9 +281,17 @@ def _call(view: RunView, entry: Entry) -> RunView:
                 started_us=call.started_us or entry.at_us,
             )
         case EventType.TOOL_CALL_PROJECTING:
-            call = replace(call, raw_digest=str(data["raw_digest"]))
+            return replace(call, raw_digest=str(data["raw_digest"]))
+        case _:
+            return call
+
+
+def _settled(call: CallView, entry: Entry) -> CallView:
+    """A call that ended: with a result, an error, a refusal, or an earlier call's answer."""
+    data = entry.data
+    match entry.type:
         case EventType.TOOL_CALL_READY:
-            call = replace(
+            return replace(
                 call,
                 settled=entry.type,
                 completed_us=entry.at_us,
@@ -222,17 +300,29 @@ def _call(view: RunView, entry: Entry) -> RunView:
                 truncated=bool(data["truncated"]),
             )
         case EventType.TOOL_CALL_ERROR:
-            call = replace(
-                call, settled=entry.type, completed_us=entry.at_us, code=str(data["error_code"])
-            )
+            code = str(data["error_code"])
+            return replace(call, settled=entry.type, completed_us=entry.at_us, code=code)
         case EventType.TOOL_CALL_REFUSED:
-            call = replace(call, settled=entry.type, tool=str(data["tool"]), code=str(data["code"]))
-            over = over or _limit_of(call.code)
+            return replace(call, settled=entry.type, tool=str(data["tool"]), code=str(data["code"]))
         case EventType.TOOL_CALL_REUSED:
-            call = replace(call, settled=entry.type, reused_of=str(data["of"]))
+            return replace(call, settled=entry.type, reused_of=str(data["of"]))
         case _:
-            pass
-    return replace(view, calls={**view.calls, key: call}, reserved_calls=reserved, over_limit=over)
+            return call
+
+
+def _answered(call: CallView, entry: Entry) -> CallView:
+    """What people say about a call, and what a call says that nobody waits for any more."""
+    data = entry.data
+    match entry.type:
+        case EventType.APPROVAL_DECIDED if call.approval is not None:
+            decided = replace(call.approval, decision=str(data["decision"]), by=str(data["by"]))
+            return replace(call, approval=decided)
+        case EventType.OUTCOME_RESOLVED:
+            return replace(call, resolution=str(data["outcome"]))
+        case EventType.TOOL_CALL_LATE:
+            return replace(call, late=str(data["outcome"]))
+        case _:
+            return call
 
 
 BUDGET_CODE_PREFIX = "BUDGET_"

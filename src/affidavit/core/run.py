@@ -1,9 +1,9 @@
-"""One run under its driver: append, check, interrupt, end (K1, K5, K6, K8).
+"""One run under its driver: append, check, interrupt, pause, end (K1, K5, K6, K8).
 
 A `Run` exists only inside `drive_lease`: one driver, one lease, one watcher. Everything that the
 driver learns goes through `record`, which appends lines and artifacts in one write and moves the
 view. Everything that may take long goes through `interruptible`, which a cancel, the deadline, the
-loss of the lease or the call's own time limit ends.
+loss of the lease or the call's own time limit ends, at the latest after a grace.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 import anyio
 
@@ -26,9 +26,11 @@ from affidavit.contract.errors import (
 from affidavit.contract.journal import Entry, Event, EventType
 from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.core.chain import extend, to_us
+from affidavit.core.commands import Asker, take_in
+from affidavit.core.fence import Fenced, Late, Orphans
 from affidavit.core.fold import RunView, advance, fold
 from affidavit.ports.clock import Clock
-from affidavit.ports.store import Append, Artifact, Lease, Store
+from affidavit.ports.store import Append, ApprovalAsk, Artifact, Lease, Store
 
 T = TypeVar("T")
 
@@ -45,17 +47,41 @@ WATCH_S: Final = 0.05
 this, and one look costs some 25 µs."""
 
 
+APPROVAL: Final = "approval"
+OUTCOME: Final = "outcome"
+"""Why a run waits for a person: to decide an action, or to say what became of one."""
+
+GRACE_S: Final = 2.0
+"""How long ended work may clean up: time to close a connection or to tell a server to stop. After
+it nobody waits; a thread that cannot be stopped goes on behind its fence (F32)."""
+
+
 class CallTimedOut(Exception):
     """The work's own time limit is over; the run goes on."""
 
 
 @dataclass(slots=True)
 class _Work:
-    """Something under way: its scope, its own limit, and why it was ended."""
+    """Something under way: its own limit, whether a pause waits for it, and when it was ended."""
 
-    scope: anyio.CancelScope
+    fenced: Fenced[object]
     until_s: float | None
+    outlasts_pause: bool
+    ended_s: float | None = None
     timed_out: bool = False
+
+    def press(self, stop: BaseException | None, now_s: float) -> None:
+        """End it if it must end; leave it if it was told so long enough ago."""
+        if self.until_s is not None and now_s >= self.until_s:
+            self.timed_out = True
+        pause = isinstance(stop, PauseAsked)
+        if not self.timed_out and (stop is None or (pause and self.outlasts_pause)):
+            return
+        if self.ended_s is None:
+            self.ended_s = now_s
+            self.fenced.cancel()
+        elif now_s - self.ended_s >= GRACE_S:
+            self.fenced.leave()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +89,8 @@ class Stage:
     """What one append of a run consists of.
 
     `seal` is given the new lines before they are stored and returns artifacts that belong into
-    the same write: so the affidavit holds the very lines that publish it.
+    the same write: so the affidavit holds the very lines that publish it. For the rest see
+    `ports.store.Append`.
     """
 
     events: tuple[Event, ...]
@@ -72,6 +99,9 @@ class Stage:
     ended: tuple[RunState, ReleaseOutcome] | None = None
     paused: bool | None = None
     durable: bool = False
+    wake_at_us: int | None = None
+    asked: tuple[ApprovalAsk, ...] = ()
+    answered: tuple[str, ...] = ()
     seal: Callable[[tuple[Entry, ...]], tuple[Artifact, ...]] | None = None
 
 
@@ -90,7 +120,9 @@ class Run:
     started_s: float
     renewed_s: float
     listen: Callable[[Entry, Mapping[str, bytes]], None] | None = None
+    orphans: Orphans = field(default_factory=Orphans)
     _works: list[_Work] = field(default_factory=list)
+    _late: list[Event] = field(default_factory=list)
     _stop: BaseException | None = None
     _writing: anyio.Lock = field(default_factory=anyio.Lock)
     _looking: anyio.Lock = field(default_factory=anyio.Lock)
@@ -128,7 +160,15 @@ class Run:
                 if stage.seal is not None:
                     artifacts += stage.seal((*self.entries, *entries))
                 write = Append(
-                    entries, artifacts, stage.consumed, stage.ended, stage.paused, stage.durable
+                    entries=entries,
+                    artifacts=artifacts,
+                    consumed=stage.consumed,
+                    ended=stage.ended,
+                    paused=stage.paused,
+                    durable=stage.durable,
+                    wake_at_us=stage.wake_at_us,
+                    asked=stage.asked,
+                    answered=stage.answered,
                 )
                 await self.store.append(self.lease, write)
                 for entry in entries:
@@ -149,27 +189,88 @@ class Run:
             raise self._stop
 
     async def interruptible(
-        self, work: Callable[[], Awaitable[T]], timeout_s: float | None = None
+        self,
+        work: Callable[[], Awaitable[T]],
+        timeout_s: float | None = None,
+        *,
+        effect: bool = False,
+        late: Late | None = None,
     ) -> T:
         """Do the work, unless the run is stopped or the work's own time is over.
 
-        Raises `RunStopped` for the run, `CallTimedOut` for the work alone. A late result is
-        dropped here, so that it can never become READY (K5).
+        Raises `RunStopped` for the run, `CallTimedOut` for the work alone, at the latest `GRACE_S`
+        after either; and what the work raises. A late result is dropped here, so that it can never
+        become READY (K5); `late` is told of it. A pause waits for an `effect` that is under way:
+        ended half-way, nobody would know what became of it.
         """
         await self.check()
         until_s = None if timeout_s is None else self.clock.monotonic_s() + timeout_s
-        results: list[T] = []
-        with anyio.CancelScope() as scope:
-            item = _Work(scope, until_s)
-            self._works.append(item)
-            try:
-                results.append(await work())
-            finally:
-                self._works.remove(item)
-        await self.check()
-        if item.timed_out or not results:
+        fenced = Fenced(work, self.orphans, late)
+        item = _Work(cast("Fenced[object]", fenced), until_s, effect)
+        self._works.append(item)
+        try:
+            await fenced.over.wait()
+        finally:
+            self._works.remove(item)
+            if not fenced.has_ended:
+                await self._part_with(fenced)
+        return await self._accept(fenced, item, late)
+
+    async def _accept(self, fenced: Fenced[T], item: _Work, late: Late | None) -> T:
+        """The work's result, if it still counts."""
+        if fenced.is_broken:
+            return fenced.result()
+        try:
+            await self.check()
+        except PauseAsked:
+            if not (item.outlasts_pause and fenced.has_ended):
+                raise
+        except BaseException:
+            _tell_dropped(fenced, late)
+            raise
+        if item.timed_out or not fenced.has_ended:
+            _tell_dropped(fenced, late)
             raise CallTimedOut
-        return results[0]
+        return fenced.result()
+
+    async def _part_with(self, fenced: Fenced[T]) -> None:
+        """Whoever waited is ended itself: end the work, and leave it after the grace."""
+        fenced.cancel()
+        with anyio.CancelScope(shield=True):
+            async with anyio.create_task_group() as tasks:
+
+                async def leave() -> None:
+                    await self.clock.sleep(GRACE_S)
+                    fenced.leave()
+
+                tasks.start_soon(leave)
+                await fenced.over.wait()
+                tasks.cancel_scope.cancel()
+
+    def note_late(self, event: Event) -> None:
+        """A call ended after nobody waited for it any more; it is journalled if that still can be.
+
+        A call that is not settled yet is settled first. When the run is over, or another drives
+        it, nothing can be added, and what is late has no effect at all.
+        """
+        self._late.append(event)
+
+    async def pause(self, asked: PauseAsked) -> bool:
+        """Put the run to sleep; False when what it would have waited for has come meanwhile.
+
+        No word from elsewhere is taken in between the look and the append, nor after it: so none
+        is taken in by a driver that leaves.
+        """
+        async with self._looking:
+            if asked.reason == APPROVAL and not self.view.waiting():
+                return False
+            if asked.reason == OUTCOME and not self.view.unresolved():
+                return False
+            paused = Event(EventType.RUN_PAUSED, {"reason": asked.reason})
+            await self.record(
+                Stage((paused,), paused=True, wake_at_us=asked.wake_at_us, durable=True)
+            )
+            return True
 
     async def watch(self) -> None:
         """Look for stops until cancelled; run beside the driver by `drive_lease`."""
@@ -179,41 +280,47 @@ class Run:
 
     async def _look(self) -> None:
         async with self._looking:
-            if self._stop is None:
-                self._stop = await self._find_stop()
+            found = await self._find_stop()
+            if self._stop is None or (found and isinstance(self._stop, PauseAsked)):
+                self._stop = found or self._stop
         now_s = self.clock.monotonic_s()
         for item in self._works:
-            if self._stop is not None:
-                item.scope.cancel()
-            elif item.until_s is not None and now_s >= item.until_s:
-                item.timed_out = True
-                item.scope.cancel()
+            item.press(self._stop, now_s)
 
     async def _find_stop(self) -> BaseException | None:
+        """What stops the run now. The lease is kept as long as somebody drives, also after it."""
+        if isinstance(self._stop, RecordFailed) or self.view.paused:
+            return None
         try:
-            if (asked := await self._take_commands()) is not None:
-                return asked
-            if self.remaining_s() <= 0:
-                return DeadlineReached()
+            await self._note_late()
+            asked = await self._take_commands()
             await self._renew_lease()
         except RecordFailed as failed:
             return failed
-        return None
-
-    async def _take_commands(self) -> BaseException | None:
-        """Fold the inbox into the journal; a cancel outlives its driver, a pause does not."""
-        commands = await self.store.inbox(self.id)
-        if commands:
-            events = tuple(
-                Event(EventType.CANCEL_REQUESTED, {"by": item.by})
-                for item in commands
-                if item.kind == "cancel"
-            )
-            consumed = tuple(command.id for command in commands)
-            await self.record(Stage(events, consumed=consumed))
         if self.view.cancel_requested:
             return RunCancelled()
-        return PauseAsked() if any(item.kind == "pause" for item in commands) else None
+        if asked is None and self.remaining_s() <= 0:
+            return DeadlineReached()
+        return asked
+
+    async def _take_commands(self) -> PauseAsked | None:
+        """Fold the inbox into the journal; a cancel outlives its driver, a pause does not."""
+        commands = await self.store.inbox(self.id)
+        if not commands:
+            return None
+        asker = Asker(self.request.requested_by, self.view.agent)
+        taken = take_in(self.view, asker, commands, to_us(self.clock.now()))
+        consumed = tuple(command.id for command in commands)
+        await self.record(Stage(taken.events, consumed=consumed, answered=taken.answered))
+        return taken.pause
+
+    async def _note_late(self) -> None:
+        ready = [
+            item for item in self._late if self.view.is_settled(str(item.data["tool_call_id"]))
+        ]
+        if ready and self.view.release_digest is None:
+            await self.note(*ready)
+            self._late = [item for item in self._late if item not in ready]
 
     async def _renew_lease(self) -> None:
         now_s = self.clock.monotonic_s()
@@ -222,14 +329,24 @@ class Run:
             self.renewed_s = now_s
 
 
+def _tell_dropped(fenced: Fenced[T], late: Late | None) -> None:
+    """A result that came and does not count is late as well."""
+    if fenced.has_returned and late is not None:
+        late("done")
+
+
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """Who drives, on which store, by which clock, and who is told of each new line."""
+    """Who drives, on which store, by which clock, and who is told of each new line.
+
+    `orphans` holds what was left behind and still runs; it outlives every run of the driver.
+    """
 
     holder: str
     store: Store
     clock: Clock
     listen: Callable[[Entry, Mapping[str, bytes]], None] | None = None
+    orphans: Orphans = field(default_factory=Orphans)
 
 
 @asynccontextmanager
@@ -291,6 +408,7 @@ async def _open(driver: Driver, lease: Lease) -> Run:
         started_s=now_s,
         renewed_s=now_s,
         listen=driver.listen,
+        orphans=driver.orphans,
     )
     acquired = Event(EventType.DRIVER_ACQUIRED, {"holder": driver.holder, "epoch": lease.epoch})
     await run.note(acquired)

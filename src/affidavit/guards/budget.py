@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from affidavit.contract.agent import Act, AgentRequest, AgentState, GuardResult, Moment
+from affidavit.contract.agent import Action, AgentRequest, AgentState, GuardResult, Moment
 from affidavit.contract.states import AgentStatus
 from affidavit.guards.chain import CostClass
 
@@ -15,7 +15,7 @@ class BudgetGuard:
     cost = CostClass.MEMORY
     when = Moment.BEFORE_THINKING
 
-    def check(self, state: AgentState, request: AgentRequest, action: Act | None) -> GuardResult:
+    def check(self, state: AgentState, request: AgentRequest, action: Action | None) -> GuardResult:
         """Time is not looked at here: it belongs to the timeout guard alone (H2)."""
         if state.over_limit is not None:
             return GuardResult(AgentStatus.BUDGET_EXCEEDED, state.over_limit)

@@ -1,29 +1,38 @@
 """The guards in their one global order, cheapest and earliest-terminating first (H2 to H4).
 
-    10 budget     what may still be spent            before thinking
-    20 loop       the same steps over and over       before thinking
-    30 timeout    the run's time                     before thinking
+    10 budget            what may still be spent                    before thinking
+    20 loop              the same steps over and over               before thinking
+    30 timeout           the run's time                             before thinking
+    40 circuit-breaker   is there anything left to think with?      before thinking
+    50 permission        may this tool be asked so, by this role?   before acting
+    60 approval          has a person approved exactly this?        before acting
+    70 audit             what came in, what was really executed     around both
 
-A guard that raises or overruns stops the run and is named (H4). Order and cost must agree: a chain
-in which a dear guard stands before a cheap one refuses to start.
+Guards decide, the chain acts. A guard that raises or overruns stops the run and is named (H4).
+Order and cost must agree: a chain in which a dear guard stands before a cheap one refuses to start.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import partial
 from itertools import pairwise
-from typing import Final, Protocol
+from typing import Final, Protocol, runtime_checkable
 
 import anyio
 
-from affidavit.contract.agent import Act, AgentRequest, AgentState, GuardResult, Moment
-from affidavit.contract.errors import InputRefused, InternalFault
+from affidavit.contract.agent import Action, AgentRequest, AgentState, GuardResult, Moment
+from affidavit.contract.errors import InputRefused, RecordFailed
+from affidavit.contract.states import AgentStatus
 
 GUARD_TIMEOUT_S: Final = 5.0
 """Guards look at what is in memory or in a small table; one that takes longer is broken."""
+
+GUARD_FAILED: Final = "GUARD_FAILED"
+"""The reason on record when a guard raised or overran: no is the answer of a broken guard (F43)."""
 
 
 class CostClass(IntEnum):
@@ -32,19 +41,63 @@ class CostClass(IntEnum):
     MEMORY = 0
     LOOKUP = 1
     PAUSE = 2
+    RECORD = 3
 
 
+@runtime_checkable
 class Guard(Protocol):
-    """One guard. `check` may be a plain or an async function."""
+    """One guard. `check` may be a plain or an async function; it knows no clock and no store."""
 
-    name: str
-    order: int
-    cost: CostClass
-    when: Moment
-
-    def check(self, state: AgentState, request: AgentRequest, action: Act | None) -> GuardResult:
-        """Whether the next step may happen."""
+    @property
+    def name(self) -> str:
+        """What it is called in the journal; no other guard is called so."""
         ...
+
+    @property
+    def order(self) -> int:
+        """Its place in the chain; no other guard has it."""
+        ...
+
+    @property
+    def cost(self) -> CostClass:
+        """What asking it costs."""
+        ...
+
+    @property
+    def when(self) -> Moment:
+        """When it is asked."""
+        ...
+
+    def check(
+        self, state: AgentState, request: AgentRequest, action: Action | None
+    ) -> GuardResult | Awaitable[GuardResult]:
+        """Whether the next step may happen. `action` is there only before acting."""
+        ...
+
+
+@runtime_checkable
+class Witness(Protocol):
+    """A guard around everything: told of what comes in and of what is blocked (H2).
+
+    Its `check` is asked innermost, about what is really executed.
+    """
+
+    def enter(self, request: AgentRequest, action: Action | None) -> Awaitable[None]:
+        """A request, or an action of it, comes in."""
+        ...
+
+    def block(self, request: AgentRequest, blocked: Blocked) -> Awaitable[None]:
+        """An action was refused and never executed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """An action that was never executed, and the stable code that says why."""
+
+    tool_call_id: str
+    tool: str
+    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +107,27 @@ class Verdict:
     guard: str
     result: GuardResult
 
-
-class GuardFailed(InternalFault):
-    """A guard raised or overran: the run stops, and the guard is named (H4, F43)."""
-
-    code = "GUARD_FAILED"
+    def words(self) -> tuple[str, str, str]:
+        """Guard, word and reason. A refusal's reason is its code."""
+        if self.result.refusal is not None:
+            return self.guard, "REFUSED", self.result.refusal
+        status = self.result.status
+        return self.guard, "PASS" if status is None else str(status), self.result.reason
 
 
 @dataclass(frozen=True, slots=True)
 class GuardChain:
     """Guards in order. Made by `in_order`, which refuses what H3 refuses."""
 
-    guards: tuple[Guard, ...]
+    guards: tuple[Guard, ...] = ()
 
     async def ask(
-        self, moment: Moment, state: AgentState, request: AgentRequest, action: Act | None = None
+        self, moment: Moment, state: AgentState, request: AgentRequest, action: Action | None = None
     ) -> tuple[Verdict, ...]:
-        """Ask each guard of this moment until one stops; the last verdict is the chain's."""
+        """Ask each guard of this moment until one does not pass; the last verdict is the chain's.
+
+        A guard that raises or overruns says FAILED with the reason `GUARD_FAILED`.
+        """
         verdicts: list[Verdict] = []
         for guard in self.guards:
             if guard.when is not moment:
@@ -81,19 +138,60 @@ class GuardChain:
                 break
         return tuple(verdicts)
 
+    async def enter(self, request: AgentRequest, action: Action | None = None) -> tuple[str, ...]:
+        """Tell every witness, outermost, of what comes in; their names.
+
+        Raises RecordFailed when one cannot take note of it: what cannot be recorded does not begin
+        (N15).
+        """
+        for guard, witness in self._witnesses():
+            await _tell(guard, partial(witness.enter, request, action))
+        return tuple(guard for guard, _ in self._witnesses())
+
+    async def block(self, request: AgentRequest, blocked: Blocked) -> tuple[str, ...]:
+        """Tell every witness that an action was refused; their names. Raises as `enter` does."""
+        for guard, witness in self._witnesses():
+            await _tell(guard, partial(witness.block, request, blocked))
+        return tuple(guard for guard, _ in self._witnesses())
+
+    def _witnesses(self) -> tuple[tuple[str, Witness], ...]:
+        return tuple((guard.name, guard) for guard in self.guards if isinstance(guard, Witness))
+
+
+async def _tell(guard: str, say: Callable[[], Awaitable[None]]) -> None:
+    try:
+        with anyio.fail_after(GUARD_TIMEOUT_S):
+            await say()
+    except RecordFailed:
+        raise
+    except Exception as error:
+        raise _unrecorded(guard, error) from error
+
+
+def _unrecorded(guard: str, error: Exception) -> RecordFailed:
+    return RecordFailed(
+        f"the guard {guard!r} could not record what happens ({type(error).__name__})",
+        code="AUDIT_FAILED",
+        hint="bring the place back that it records to; the run goes on where it was",
+    )
+
 
 async def _check(
-    guard: Guard, state: AgentState, request: AgentRequest, action: Act | None
+    guard: Guard, state: AgentState, request: AgentRequest, action: Action | None
 ) -> GuardResult:
     try:
         with anyio.fail_after(GUARD_TIMEOUT_S):
-            result = guard.check(state, request, action)
-            return await result if inspect.isawaitable(result) else result
+            said: object = guard.check(state, request, action)
+            said = await said if inspect.isawaitable(said) else said
+    except RecordFailed:
+        raise
     except Exception as error:
-        raise GuardFailed(
-            f"the guard {guard.name!r} failed ({type(error).__name__}); the run stops",
-            hint="mend the guard or take it out by name",
-        ) from error
+        if isinstance(guard, Witness):
+            raise _unrecorded(guard.name, error) from error
+        return GuardResult(AgentStatus.FAILED, GUARD_FAILED)  # it said no, and is named
+    if not isinstance(said, GuardResult) or (said.refusal is not None and action is None):
+        return GuardResult(AgentStatus.FAILED, GUARD_FAILED)  # no word, or nothing to refuse
+    return said
 
 
 def in_order(guards: Iterable[Guard]) -> GuardChain:
@@ -102,17 +200,23 @@ def in_order(guards: Iterable[Guard]) -> GuardChain:
     Raises InputRefused (GUARD_ORDER) when two share a place or a name, or cost decreases.
     """
     chain = sorted(guards, key=lambda guard: guard.order)
+    names = [guard.name for guard in chain]
+    for name in names:
+        if names.count(name) > 1:
+            raise _refused(f"two guards are called {name!r}", "give each guard a name of its own")
     for before, after in pairwise(chain):
         if before.order == after.order:
-            raise InputRefused(
+            raise _refused(
                 f"guards {before.name!r} and {after.name!r} have the same order {after.order}",
-                code="GUARD_ORDER",
-                hint="give each guard a place of its own",
+                "give each guard a place of its own",
             )
         if after.cost < before.cost:
-            raise InputRefused(
+            raise _refused(
                 f"guard {before.name!r} costs more than {after.name!r}, which comes after it",
-                code="GUARD_ORDER",
-                hint="put cheap guards first: a run that they end need not pay for the rest",
+                "put cheap guards first: a run that they end need not pay for the rest",
             )
     return GuardChain(tuple(chain))
+
+
+def _refused(message: str, hint: str) -> InputRefused:
+    return InputRefused(message, code="GUARD_ORDER", hint=hint)

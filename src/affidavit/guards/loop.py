@@ -1,60 +1,163 @@
 """Guard 20: is the agent going round in circles? (H7)
 
-A step's signature is what it asked and what came back: the same question with another answer is
-progress, the same with the same is none (F33). A tail of steps that is one cycle, of any period up
-to a third of the steps, said three times over, ends the run.
+A call's signature is what it asked and what came back: the same question with another answer is
+progress, the same with the same is none (F33). Four ways of going round end the run:
 
-Deliberately absent for now: near-duplicates and declared polling with a cap.
+    cycle      a tail of steps, of any period, said REPEATS_MAX times over
+    near       the same, but for arguments that differ in a bounded way (numbers; case, spaces and
+               punctuation of words), NEAR_REPEATS_MAX times over with the same answers (R28)
+    invention  steps in a row in which every call names a tool that there is not (R52)
+    stubborn   steps in a row whose every call is one tool failing or refused in one same way
+
+A tool that declares itself `polling` may give the same answer `polls_max` times in a row; until then
+its calls are no part of any cycle (F35). The guard holds no state and reads no model's context: it
+looks at what the ledger says of the whole run, so it survives compression and resume (R29).
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from itertools import groupby
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby, takewhile
 from typing import Final
 
-from affidavit.contract.agent import Act, AgentRequest, AgentState, GuardResult, Moment, Observation
+from affidavit.contract.agent import (
+    Action,
+    AgentRequest,
+    AgentState,
+    GuardResult,
+    Moment,
+    Observation,
+    ObservationKind,
+    ToolSpec,
+)
 from affidavit.contract.states import AgentStatus
 from affidavit.guards.chain import CostClass
 
 REPEATS_MAX: Final = 3
 """Twice may be a second look; three times the same with the same answers is a loop."""
 
+NEAR_REPEATS_MAX: Final = 4
+"""One more than for the very same: narrowing a threshold down takes a step or two."""
+
+INVENTIONS_MAX: Final = 3
+"""A refusal names the tools that there are; who has not read it thrice will not."""
+
+STUBBORN_MAX: Final = 5
+"""A back end may be down for a moment; asked five times in a row it says nothing new."""
+
+WINDOW_STEPS: Final = 120
+"""How far back cycles are looked for: a period of 40, twice the longest run of any profile."""
+
+UNKNOWN: Final = "TOOL_UNKNOWN"
+"""The code of a call that names a tool which is not registered."""
+
+_WORD: Final = re.compile(r"[^\W\d_]+|\d+|_")
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One call as the guard compares it. An invented tool is one and the same, whatever its name."""
+
+    tool: str
+    exact: str
+    near: str
+    answer: str
+
+
+Step = tuple[_Call, ...]
+
 
 class LoopGuard:
-    """Stops on a cycle of steps; holds no state, so it survives compression and resume."""
+    """Stops an agent that goes round in circles."""
 
     name = "loop"
     order = 20
     cost = CostClass.MEMORY
     when = Moment.BEFORE_THINKING
 
-    def check(self, state: AgentState, request: AgentRequest, action: Act | None) -> GuardResult:
-        """Whether the steps so far end in a cycle."""
-        period = cycle_period(step_signatures(state.observations))
-        if period is None:
-            return GuardResult()
-        return GuardResult(AgentStatus.LOOP_DETECTED, f"cycle of {period}")
+    def check(self, state: AgentState, request: AgentRequest, action: Action | None) -> GuardResult:
+        """Whether the steps so far end in a circle; the reason names its kind and its length."""
+        tools = {tool.name: tool for tool in state.tools}
+        reason = find_loop(state.observations, tools)
+        return GuardResult(AgentStatus.LOOP_DETECTED, reason) if reason else GuardResult()
 
 
-def step_signatures(observations: tuple[Observation, ...]) -> tuple[str, ...]:
-    """One signature a step, in order; the order of calls within a step does not matter."""
-    return tuple(
-        hashlib.sha256("\n".join(sorted(_signature(item) for item in items)).encode()).hexdigest()
-        for _, items in groupby(observations, key=lambda item: item.step)
-    )
+def find_loop(
+    observations: Sequence[Observation], tools: Mapping[str, ToolSpec] | None = None
+) -> str | None:
+    """What kind of circle the observations end in, or None."""
+    polling = {name: tool.polls_max for name, tool in (tools or {}).items() if tool.polling}
+    poll = _overdue_poll(observations, polling)
+    if poll is not None:
+        return f"poll of {poll}"
+    steps = _steps(observations, frozenset(polling))
+    for kind, repeats in (("exact", REPEATS_MAX), ("near", NEAR_REPEATS_MAX)):
+        period = cycle_period([_signature(step, kind) for step in steps], repeats)
+        if period is not None:
+            return f"{'cycle' if kind == 'exact' else 'near cycle'} of {period}"
+    if _trailing(steps, lambda call: call.tool == UNKNOWN) >= INVENTIONS_MAX:
+        return "invented tools"
+    return _stubborn(observations, frozenset(polling))
 
 
-def _signature(item: Observation) -> str:
-    answer = item.result_digest or item.code or str(item.kind)
-    return json.dumps([item.tool, item.arguments, answer], sort_keys=True, default=str)
-
-
-def cycle_period(signatures: tuple[str, ...]) -> int | None:
-    """The shortest period with which the tail repeats `REPEATS_MAX` times, or None."""
-    for period in range(1, len(signatures) // REPEATS_MAX + 1):
-        tail = signatures[-period * REPEATS_MAX :]
+def cycle_period(signatures: Sequence[str], repeats: int = REPEATS_MAX) -> int | None:
+    """The shortest period with which the tail repeats that often, or None."""
+    for period in range(1, len(signatures) // repeats + 1):
+        tail = signatures[-period * repeats :]
         if all(tail[place] == tail[place - period] for place in range(period, len(tail))):
             return period
     return None
+
+
+def _steps(observations: Sequence[Observation], polling: frozenset[str]) -> list[Step]:
+    """The last steps, each as its calls in an order of their own; those of polls are left out."""
+    steps: list[Step] = []
+    for _, items in groupby(observations, key=lambda item: item.step):
+        calls = tuple(_call(item) for item in items if item.tool not in polling)
+        if calls:
+            steps.append(tuple(sorted(calls, key=lambda call: (call.exact, call.answer))))
+    return steps[-WINDOW_STEPS:]
+
+
+def _call(item: Observation) -> _Call:
+    answer = item.answer_digest or item.result_digest or item.code or str(item.kind)
+    if item.code == UNKNOWN:
+        return _Call(UNKNOWN, UNKNOWN, UNKNOWN, answer)
+    return _Call(item.tool, _text(item.arguments), _text(_blur(item.arguments)), answer)
+
+
+def _signature(step: Step, kind: str) -> str:
+    calls = sorted((call.tool, getattr(call, kind), call.answer) for call in step)
+    return json.dumps(calls)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _blur(value: object) -> object:
+    """What is left of a value when what barely matters is taken out.
+
+    A number stands for any number. Of a text its words and digits stay, so that `pod-1` and
+    `pod-2` are two things, and `Error ` and `error` are one.
+    """
+    match value:
+        case bool() | None:
+            return value
+        case int() | float():
+            return "#"
+        case str():
+            return " ".join(_WORD.findall(value.casefold()))
+        case Mapping():
+            return {str(key): _blur(item) for key, item in value.items()}
+        case Sequence():
+            return [_blur(item) for item in value]
+        case _:
+            return str(value)
+
+
+def _trailing(steps: Sequence[Step], is_so: object) -> int:
+    raise NotImplementedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from affidavit.contract.agent import Act, AgentRequest, AgentState, GuardResult, Moment
+from affidavit.contract.agent import Action, AgentRequest, AgentState, GuardResult, Moment
 from affidavit.contract.states import AgentStatus
 from affidavit.guards.chain import CostClass
 
@@ -15,7 +15,7 @@ class TimeoutGuard:
     cost = CostClass.MEMORY
     when = Moment.BEFORE_THINKING
 
-    def check(self, state: AgentState, request: AgentRequest, action: Act | None) -> GuardResult:
+    def check(self, state: AgentState, request: AgentRequest, action: Action | None) -> GuardResult:
         """Whether the next step may begin."""
         if state.seconds_left <= 0:
             return GuardResult(AgentStatus.TIMEOUT, "timeout")

@@ -52,9 +52,8 @@ LATENCY: Final = re.compile(r"lat(?:ency)?[-_]?(\d*)$")
 
 CASE: Final = re.compile(r"^(?P<service>.+)_(?P<fault>[a-z0-9]+)$")
 
-NANOSECONDS: Final = 10**17
 MILLISECONDS: Final = 10**11
-"""Above these a stamp is not in seconds: the set mixes units by table."""
+"""From here on a stamp is not in seconds: the set mixes units by table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,7 @@ _BY_A_CHANGE = (
         "bad_deploy",
         "shop",
         "orders",
-        "Release 2.5.0 reads each order's lines and state one by one: a hundred small queries.",
+        "Release 2.5.0 reads each order's lines and state one by one: two hundred small queries.",
         steps=(
             _release(
                 "orders",

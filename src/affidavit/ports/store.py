@@ -17,7 +17,9 @@ from affidavit.contract.states import ReleaseOutcome, RunState, is_terminal
 CommandKind: TypeAlias = Literal["cancel", "pause", "wake", "approve", "reject", "resolve"]
 """What may be said to a run from elsewhere."""
 
-WAKING: Final[frozenset[CommandKind]] = frozenset({"cancel", "wake", "approve", "reject", "resolve"})
+WAKING: Final[frozenset[CommandKind]] = frozenset(
+    {"cancel", "wake", "approve", "reject", "resolve"}
+)
 """Commands that a paused run is driven for; a pause has nothing to tell it."""
 
 PAYLOADS_LIVE_US: Final = 2 * 3600 * 1_000_000
@@ -152,8 +154,8 @@ class Store(Protocol):
         """The run exists with its first lines, durably.
 
         Of `head` count the ids, the tenant, the time, the question, `paused` and `wake_at_us`;
-        state and last line follow from `first`, whose lines count from 1. Raises `InputRefused` (RUN_EXISTS) for
-        an id that exists.
+        state and last line follow from `first`, whose lines count from 1. Raises `InputRefused`
+        (RUN_EXISTS) for an id that exists.
         """
         ...
 

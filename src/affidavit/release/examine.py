@@ -4,7 +4,7 @@
     no conclusion?           → its references only; no repair, no judge       D6 to D8
     citations real?          → else one repair, and the guard again           D3
     words refuted?           → no judge                                       D4
-    author takes back?       → its place; nobody asks an author yet           D2b
+    author takes back?       → what is left, and guard and support check again  D2b
     facts carry the words?   → the judge; asked again only if there was no answer   D1, D2, D4, D5
 
 Nothing is decided here, and nothing is built. A stop of the run passes unchanged (L4); when a step
@@ -14,7 +14,7 @@ cannot be recorded, the caller hears so and nothing was gathered (L5).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from affidavit.contract.agent import Ending
@@ -27,7 +27,7 @@ from affidavit.contract.states import (
     Provenance,
     SemanticVerdict,
 )
-from affidavit.contract.violations import Refusal, Violation
+from affidavit.contract.violations import Violation
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.progress.reading import stable_code
 from affidavit.release.desk import Desk, Trail, text_artifact
@@ -66,10 +66,10 @@ from affidavit.release.situation import (
     Uncited,
     Unconcluded,
 )
+from affidavit.release.withdrawal import Author, NoAuthor, withdraw
 from affidavit.verify.evidence import Refused, VerifiedDraft, check_evidence, check_references
 from affidavit.verify.judges import Judge, JudgeVerdict
 from affidavit.verify.support import SupportReport, check_support, support
-from affidavit.verify.withdrawal import withdrawable
 
 JUDGE_ATTEMPTS_MAX: Final = 2
 """M3: one retry with the same input, and only where there was no answer."""
@@ -86,10 +86,11 @@ ANSWERED: Final = "ANSWERED"
 
 @dataclass(frozen=True, slots=True)
 class Examiner:
-    """Who is asked: a judge for a verdict, a repairer for ids."""
+    """Who is asked: a judge for a verdict, a repairer for ids, an author for what it takes back."""
 
     judge: Judge
     repairer: Repairer
+    author: Author = field(default_factory=NoAuthor)
 
 
 async def examine(
@@ -245,27 +246,27 @@ class _Inquiry:
 
     async def _weigh(self, draft: VerifiedDraft, *, repaired: bool) -> tuple[Situation, Material]:
         """Support check, withdrawal, judge (M1 to M6)."""
-        report = check_support(draft, self.ledger, self.findings.question)
-        await self.trail.write(_support_checked(report))
-        evidence = Evidence(draft.snapshot, report.proofs, report.refusals)
+        report = await self._check_words(draft)
+        refusals, withdrawn = report.refusals, 0
+        taken = await withdraw(self.trail, self.examiner.author, draft, self.ledger, refusals)
+        if taken is not None:
+            draft, withdrawn = taken.verified, len(taken.numbers)
+            await self.trail.write(_guarded(EventType.EVIDENCE_GUARD_RECHECK, ()))
+            report = await self._check_words(draft)
+            refusals = taken.left.place(report.refusals)
+        evidence = Evidence(draft.snapshot, report.proofs, refusals)
         if report.contradictions():
-            return Cited(Opinion.REFUTED, repaired), evidence
-        await self._ask_withdrawal(draft, report.refusals)
+            return Cited(Opinion.REFUTED, repaired, withdrawn), evidence
         opinion = await self._judge(draft)
         if opinion is not Opinion.SUPPORTED:
-            return Cited(opinion, repaired), evidence
+            return Cited(opinion, repaired, withdrawn), evidence
         supported = support(draft, report, SemanticVerdict.SUPPORTED)
-        return Cited(opinion, repaired), Supported(supported)
+        return Cited(opinion, repaired, withdrawn), Supported(supported)
 
-    async def _ask_withdrawal(self, draft: VerifiedDraft, refusals: tuple[Refusal, ...]) -> None:
-        """M6's place: where the author could take sentences back, the record says nobody asked.
-
-        Asking an author is not built yet; the draft is judged as it stands.
-        """
-        if withdrawable(refusals, draft.candidate):
-            await self.trail.write(
-                Event(EventType.DRAFT_WITHDRAWAL_ATTEMPT, {"result": "UNAVAILABLE", "withdrawn": 0})
-            )
+    async def _check_words(self, draft: VerifiedDraft) -> SupportReport:
+        report = check_support(draft, self.ledger, self.findings.question)
+        await self.trail.write(_support_checked(report))
+        return report
 
     async def _judge(self, draft: VerifiedDraft) -> Opinion:
         """The verdict; asked once more with the same input if there was no answer, and never after

@@ -12,7 +12,7 @@ from affidavit.contract.errors import LeaseLost, RecordFailed
 from affidavit.contract.journal import EventType
 from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.core.chain import first_break
-from affidavit.ports.store import Append, Lease, Store
+from affidavit.ports.store import WAKING, Append, Lease, Store
 from affidavit.testing.conformance import refusal, require
 from affidavit.testing.journals import (
     SECOND_US,
@@ -160,6 +160,38 @@ async def knows_what_is_due(open_store: OpenStore) -> None:
     await store.close()
 
 
+async def wakes_at_its_time(open_store: OpenStore) -> None:
+    """A paused run is due when its time to wake has come, and when a word for it has."""
+    store = open_store()
+    alarm_us = START_US + 3600 * SECOND_US
+    run, created = await begin_run(store, 1), await begin_run(store, 2, paused=True)
+    lease = await lease_run(store, run.id)
+    lines = next_lines(run.last)
+    await store.append(lease, Append(lines, paused=True, wake_at_us=alarm_us))
+    await store.release(lease)
+    head = await store.head(run.id)
+    require(head is not None and head.wake_at_us == alarm_us, "a head says when it wakes", head)
+    require(await store.due(alarm_us - 1) == (), "a sleeper is not due before its time")
+    require(await store.due(alarm_us) == (run.id,), "then it is")
+    for number, kind in enumerate(sorted(WAKING), start=1):
+        await store.post(created.id, kind, "somebody")
+        due = await store.due(START_US)
+        require(due == (created.id,), f"{kind} wakes a run", due)
+        lease = await lease_run(store, created.id, at_s=100 * number)
+        (command,) = await store.inbox(created.id)
+        await store.append(lease, Append((), consumed=(command.id,)))
+        await store.release(lease)
+        require(await store.due(START_US) == (), "a word that was taken in wakes nobody")
+    lease = await lease_run(store, run.id, at_s=7200)
+    await store.append(lease, Append(next_lines(lines[-1]), paused=False))
+    head = await store.head(run.id)
+    require(head is not None and head.wake_at_us is None, "who goes on has no alarm", head)
+    await store.append(lease, Append((), paused=True))
+    await store.release(lease)
+    require(await store.due(alarm_us * 2) == (), "a pause without a time waits for a word")
+    await store.close()
+
+
 async def leases_to_one_of_many(open_store: OpenStore) -> None:
     """Of fifty that ask at once, over several handles, exactly one gets the lease."""
     handles = [open_store() for _ in range(HANDLES)]
@@ -256,6 +288,7 @@ LEASE_CHECKS: Final[tuple[Callable[[OpenStore], Awaitable[None]], ...]] = (
     fences_a_sleeper,
     refuses_a_forged_lease,
     knows_what_is_due,
+    wakes_at_its_time,
     leases_to_one_of_many,
     ends_once_among_many,
     takes_posts_from_many,

@@ -1,7 +1,8 @@
-"""What every store must do: journal, artifacts, inbox, lists (`ports.store.Store`).
+"""What every store must do: journal, artifacts, lists (`ports.store.Store`).
 
 A check is given a function that opens the store: each call is one more handle on the same runs, as
-another process would have. Checks of leases and of several drivers are in `conformance_leases`.
+another process would have. Checks of leases and of several drivers are in `conformance_leases`,
+those of what waits for a driver or for a person in `conformance_inbox`.
 
     for check in STORE_CHECKS:
         await check(lambda: SqliteStore(path))     # an empty store for each check
@@ -20,7 +21,6 @@ from affidavit.contract.journal import EventType
 from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.core.chain import first_break
 from affidavit.ports.store import (
-    INBOX_MAX,
     LISTED_MAX,
     PAYLOADS_LIVE_US,
     Append,
@@ -28,6 +28,7 @@ from affidavit.ports.store import (
     Store,
 )
 from affidavit.testing.conformance import refusal, require
+from affidavit.testing.conformance_inbox import INBOX_CHECKS
 from affidavit.testing.conformance_leases import LEASE_CHECKS
 from affidavit.testing.journals import (
     SECOND_US,
@@ -257,46 +258,6 @@ async def lists_runs_of_one_tenant(open_store: OpenStore) -> None:
     await store.close()
 
 
-async def keeps_commands(open_store: OpenStore) -> None:
-    """Commands wait in order until a line takes them in, each exactly once."""
-    store, elsewhere = open_store(), open_store()
-    run, other = await begin_run(store, 1), await begin_run(store, 2)
-    lease = await lease_run(store, run.id)
-    await elsewhere.post(run.id, "wake", "Ω")
-    await elsewhere.post(other.id, "cancel", "b")
-    await elsewhere.post(run.id, "cancel", "c")
-    waiting = await store.inbox(run.id)
-    words = [(command.kind, command.by) for command in waiting]
-    require(words == [("wake", "Ω"), ("cancel", "c")], "commands wait in their order", words)
-    (foreign,) = await store.inbox(other.id)
-    first, second = waiting
-    for ids in ((foreign.id,), (first.id, first.id), (first.id, 10**9)):
-        with refusal(RecordFailed, "COMMAND_UNKNOWN", "only a waiting command is taken in, once"):
-            await store.append(lease, Append(next_lines(run.last), consumed=ids))
-    require(await store.inbox(run.id) == waiting, "a refused write takes nothing in")
-    await store.append(lease, Append(next_lines(run.last), consumed=(first.id,)))
-    require(await elsewhere.inbox(run.id) == (second,), "what a line took in is gone")
-    await store.append(lease, Append((), consumed=(second.id,)))
-    await elsewhere.post(run.id, "wake", "d")
-    (third,) = await store.inbox(run.id)
-    require(third.id > second.id, "an id is never used again", third.id)
-    require(await store.inbox(other.id) == (foreign,), "another run's inbox is its own")
-    await store.close()
-    await elsewhere.close()
-
-
-async def bounds_the_inbox(open_store: OpenStore) -> None:
-    """An inbox that is full says so, and loses nothing."""
-    store = open_store()
-    run = await begin_run(store)
-    for number in range(INBOX_MAX):
-        await store.post(run.id, "wake", str(number))
-    with refusal(InputRefused, "INBOX_FULL", "a full inbox refuses more"):
-        await store.post(run.id, "cancel", "one too many")
-    require(len(await store.inbox(run.id)) == INBOX_MAX, "a full inbox keeps what it has")
-    await store.close()
-
-
 async def refuses_unwritable_text(open_store: OpenStore) -> None:
     """Half a surrogate pair is refused where it comes in; nothing is cut or replaced."""
     store = open_store()
@@ -370,8 +331,7 @@ STORE_CHECKS: Final[tuple[StoreCheck, ...]] = (
     keeps_artifacts,
     expires_payloads,
     lists_runs_of_one_tenant,
-    keeps_commands,
-    bounds_the_inbox,
+    *INBOX_CHECKS,
     refuses_unwritable_text,
     lets_a_cancel_come_first,
     closes,

@@ -11,7 +11,7 @@ from affidavit.contract.journal import EVENT_FIELDS, Entry, Event, EventType
 from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.core.canonical import digest
 from affidavit.core.chain import GENESIS, extend, to_us
-from affidavit.ports.store import Append, Artifact, Lease, RunHead, Store
+from affidavit.ports.store import Append, ApprovalAsk, Artifact, Lease, RunHead, Store
 from affidavit.testing.virtual_clock import START
 
 START_US: Final = to_us(START)
@@ -28,6 +28,19 @@ def event(type_: EventType, value: object = "x", **fields: object) -> Event:
 def artifact(content: bytes, kind: str = "raw") -> Artifact:
     """The bytes at their address."""
     return Artifact(digest(content), kind, content)
+
+
+def ask(tool_call_id: str, *, asked_s: float = 0) -> ApprovalAsk:
+    """An action that waits for a person for a minute."""
+    asked_us = START_US + int(asked_s * SECOND_US)
+    return ApprovalAsk(
+        tool_call_id=tool_call_id,
+        tool="restart",
+        action_digest="a" * 64,
+        shown_digest="b" * 64,
+        asked_us=asked_us,
+        expires_us=asked_us + 60 * SECOND_US,
+    )
 
 
 def first_lines(run_id: str, *, at_s: float = 0, value: object = "x") -> tuple[Entry, ...]:

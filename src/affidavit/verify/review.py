@@ -16,9 +16,9 @@ from affidavit.contract.report import StatementChain
 from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
 from affidavit.contract.statement import Statement
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose.check import Context, Findings, Granted, check_sentence
+from affidavit.verify.prose.check import Context, Findings, Granted, GrantedNumber, check_sentence
 from affidavit.verify.prose.desk import Desk, ask, tell
-from affidavit.verify.prose.figures import Pool
+from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.tokens import Token
 from affidavit.verify.sentences import Part, Sentence, number_sentences
 from affidavit.verify.statements import Checked, prove
@@ -143,7 +143,7 @@ def _notes(proofs: tuple[Checked, ...], found: Findings) -> tuple[str, ...]:
 
 def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
     """What proved statements say, so that the prose may say it too."""
-    numbers: list[tuple[Stated, str, tuple[int, ...]]] = []
+    numbers: list[GrantedNumber] = []
     moments: list[datetime] = []
     words: list[str] = []
     names = names_in(sentence.text)
@@ -156,7 +156,7 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
             continue
         unit = str(fields.get("unit") or "")
         numbers.extend(
-            (Stated(value, unit), call, facts)
+            GrantedNumber(Stated(value, unit), call, facts, item.statement.kind == "count")
             for key in ("value", "from_", "to")
             if isinstance(value := fields.get(key), Decimal)
             for call, facts in item.outcome.facts

@@ -46,7 +46,9 @@ def verdict(word: str = "SUPPORTED") -> Line:
 
 
 def withdrawal(number: int) -> Line:
-    return EventType.DRAFT_WITHDRAWAL_ATTEMPT, {"result": "x", "withdrawn": number}
+    numbers = list(range(1, number + 1))
+    data = {"result": "x", "withdrawn": number, "sentences": numbers}
+    return EventType.DRAFT_WITHDRAWAL_ATTEMPT, data
 
 
 def stopped(ending: str) -> Line:

@@ -126,7 +126,7 @@ async def test_the_card_names_the_evidence_of_every_sentence() -> None:
     card = render_card(release)
     assert "PUBLISHED: every sentence names its evidence" in card
     assert card.count("The errors of checkout were 5.") == 2
-    assert card.count("└ call_0001 value #0") == 2
+    assert card.count("└ call_0001 #0 (value") == 2
     assert "probe (probe-backend): consulted" in card
     assert max(len(line) for line in card.splitlines()) <= WIDTH_CHARS
 

@@ -184,9 +184,7 @@ def test_a_rule_that_could_never_close_or_open_is_refused() -> None:
 
 
 MOVES = st.lists(
-    st.tuples(
-        st.sampled_from(["admit", *Outcome]), st.floats(0, 40), st.integers(min_value=0)
-    ),
+    st.tuples(st.sampled_from(["admit", *Outcome]), st.floats(0, 40), st.integers(min_value=0)),
     max_size=120,
 )
 
@@ -222,7 +220,10 @@ def test_laws_of_every_history(moves: list[tuple[str, float, int]]) -> None:
                 assert circuit == before_settled
             if counts:
                 assert (circuit.state is CircuitState.OPEN) == (failures >= RULE.failures_max)
-            if circuit.state is not CircuitState.CLOSED or before_settled.state is not circuit.state:
+            if (
+                circuit.state is not CircuitState.CLOSED
+                or before_settled.state is not circuit.state
+            ):
                 failures = 0
         live = [
             ticket

@@ -75,7 +75,10 @@ def test_a_failed_import_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "case-1").mkdir()
-    with pytest.raises(InputRefused, match="is there already"), new_folder(tmp_path, INCIDENT, None):
+    with (
+        pytest.raises(InputRefused, match="is there already"),
+        new_folder(tmp_path, INCIDENT, None),
+    ):
         pass
     assert list((tmp_path / "case-1").iterdir()) == []
 

@@ -69,7 +69,9 @@ def source(tmp_path: Path) -> Path:
     """A set of one case: quiet minute at 17:04 local time, 8 hours ahead of UTC."""
     day = tmp_path / "set" / "2023-01-29"
     write(day / "metrics.parquet", METRICS)
-    write(day / "1104_traces.parquet", spans(("b", "a", INJECTED + 9, 5), ("a", "root", INJECTED, 9)))
+    write(
+        day / "1104_traces.parquet", spans(("b", "a", INJECTED + 9, 5), ("a", "root", INJECTED, 9))
+    )
     write(day / "faultfree_traces.parquet", spans(("q", "root", QUIET, 7)))
     write(
         day / "1104_logs.parquet",
@@ -151,7 +153,11 @@ def test_nothing_but_the_truth_names_the_answer(source: Path, tmp_path: Path) ->
 def test_a_day_without_a_quiet_minute_takes_the_nearest_day_of_its_system(
     source: Path, tmp_path: Path
 ) -> None:
-    other = CASE | {"id": "tt-2023-01-30-0000", "day": "2023-01-30", "inject_epoch": INJECTED + 46_555}
+    other = CASE | {
+        "id": "tt-2023-01-30-0000",
+        "day": "2023-01-30",
+        "inject_epoch": INJECTED + 46_555,
+    }
     (source / "cases.json").write_text(json.dumps([CASE, other]))
     _, folder = import_nezha(source, tmp_path / "out")
     assert [row["span_id"] for row in rows(folder / "traces.parquet", "span_id")] == ["q"]

@@ -34,7 +34,7 @@ INSERT INTO products SELECT i, printf('article %X', i * 40503), 500 + i * 97 % 2
 CREATE INDEX orders_by_customer ON orders (customer_id, placed_at);
 CREATE INDEX lines_by_order ON order_lines (order_id);
 """
-CUSTOMERS = 8_000
+CUSTOMERS = 4_000
 PRODUCTS = 200
 _UNAVAILABLE = 503
 _FETCH_MAX = 500  # rows an answer may hold

@@ -11,7 +11,7 @@ from affidavit.lab.nodes.upstream import Call, PoolTimeout, UpstreamError, run_s
 _SERVICE_UNAVAILABLE = 503
 _HISTORY_SQL = (
     "SELECT id, status, total_cents, placed_at FROM orders "
-    "WHERE customer_id = ? ORDER BY placed_at DESC LIMIT 50"
+    "WHERE customer_id = ? ORDER BY placed_at DESC LIMIT 100"
 )
 _SPENT_SQL = "SELECT COUNT(*), SUM(total_cents) FROM orders WHERE customer_id = ?"
 _ORDER_SQL = "SELECT id, status, total_cents, placed_at FROM orders WHERE id = ?"
@@ -58,7 +58,7 @@ class Orders:
             raise Refused(_SERVICE_UNAVAILABLE, str(error)) from None
 
     def history(self, request: Request) -> Any:
-        """The latest 50 orders of one customer, with what was spent in all."""
+        """The latest 100 orders of one customer, with what was spent in all."""
         customer = int(request.values["customer"])
         rows = self._rows(request, "SELECT orders of customer", _HISTORY_SQL, customer)
         spent = self._rows(request, "SELECT sum of orders", _SPENT_SQL, customer)

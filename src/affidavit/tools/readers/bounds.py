@@ -27,6 +27,10 @@ CELLS_MAX: Final = 200
 TEXT_LINES_MIN: Final = 3
 """A field with at least this many lines is a text of its own (a log, a diff, a listing)."""
 
+LEAVES_MAX: Final = 60_000
+"""Leaves of one document that are read, a leaf inside nested records once for each of them: about a
+second of work; ten times what two thousand facts of a listing hold."""
+
 DEPTH_MAX: Final = 24
 """Levels of a nested document; Kubernetes needs a dozen."""
 
@@ -69,6 +73,11 @@ def keep(reading: Reading, facts_max: int = FACTS_MAX) -> Kept:
         for fact in reading.items[index].facts[: fits if index == last else None]
     ]
     return Kept((*kept, *reading.context[:room]), read, cut=True)
+
+
+def worth_reading(weights: Sequence[Weight], facts_max: int = FACTS_MAX) -> frozenset[int]:
+    """Which items can be kept at all, where each gives at least one fact: the rest need no care."""
+    return frozenset(order_of_keeping(weights)[:facts_max])
 
 
 def order_of_keeping(weights: Sequence[Weight]) -> list[int]:

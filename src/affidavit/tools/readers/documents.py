@@ -14,7 +14,14 @@ from typing import Final
 
 from affidavit.contract.evidence import Cell, Fact, Line, Row, Value
 from affidavit.contract.states import Emitter
-from affidavit.tools.readers.bounds import CELLS_MAX, DEPTH_MAX, FACT_CHARS_MAX, TEXT_LINES_MIN
+from affidavit.tools.readers.bounds import (
+    CELLS_MAX,
+    DEPTH_MAX,
+    FACT_CHARS_MAX,
+    LEAVES_MAX,
+    TEXT_LINES_MIN,
+    worth_reading,
+)
 from affidavit.tools.readers.fields import (
     WORKLOAD_FIELDS,
     has_more,
@@ -29,7 +36,7 @@ from affidavit.tools.readers.fields import (
 )
 from affidavit.tools.readers.levels import LEVEL_FIELDS, level_of, weight_of
 from affidavit.tools.readers.numbers import read_named, to_number, to_quantity
-from affidavit.tools.readers.reading import Item, Reading, Source
+from affidavit.tools.readers.reading import Item, Reading, Source, Weight
 from affidavit.tools.readers.relations import onsets_of, relations_of
 from affidavit.tools.readers.requests import is_request_field, own_words, request_spans
 from affidavit.tools.readers.series import paired_samples, parallel_samples, point_of
@@ -51,6 +58,7 @@ class _Walk:
     source: Source
     marks_requests: bool
     top: object = None
+    leaves: int = LEAVES_MAX
     samples: list[Value] = field(default_factory=list)
     cut: bool = False
 
@@ -71,7 +79,7 @@ def read_document(source: Source, document: object, *, marks_requests: bool = Fa
         subject = name_of(document) or source.subject
         at = time_of(document, source.window)
         for path, records in _collections(document, "", DEPTH_MAX):
-            items.extend(read_record(walk, record, subject, path) for record in records)
+            items.extend(_records(walk, records, subject, path))
         cells = tuple(_flatten(walk, document, "", stops_at_records=True))
         frame = [
             *_rows(cells, subject, at),
@@ -80,7 +88,7 @@ def read_document(source: Source, document: object, *, marks_requests: bool = Fa
             *onsets_of(document, subject, source.window),
         ]
     elif is_list(document):
-        items.extend(read_record(walk, entry, source.subject) for entry in document)
+        items.extend(_records(walk, document, source.subject))
     else:
         frame = [Row(subject=source.subject, cells=tuple(_leaf(walk, "value", document)))]
     samples = tuple(Item((value,)) for value in walk.samples)
@@ -95,6 +103,21 @@ def read_document(source: Source, document: object, *, marks_requests: bool = Fa
         total=total if total is not None and total >= len(items) else None,
         cut=walk.cut or has_more(told),
     )
+
+
+def _records(
+    walk: _Walk, records: Sequence[object], owner: str | None, path: str = ""
+) -> Iterator[Item]:
+    """The entries of a list; of more than can be kept, only those that would be are read whole."""
+    weights = [
+        weight_of(_level(one)) if isinstance(one, Mapping) else Weight.ORDINARY for one in records
+    ]
+    worth = worth_reading(weights)
+    for index, (record, weight) in enumerate(zip(records, weights, strict=True)):
+        if index in worth:
+            yield read_record(walk, record, owner, path)
+        else:
+            yield Item((Row(subject=owner, cells=()),), weight)
 
 
 def is_object(document: Mapping[str, object]) -> bool:
@@ -183,7 +206,7 @@ def _flatten(
     depth: int = DEPTH_MAX,
 ) -> Iterator[Cell]:
     """Every leaf of a node as a cell named by its path."""
-    if not depth:
+    if not depth or not walk.leaves:
         walk.cut = True
     elif isinstance(node, Mapping):
         samples = parallel_samples(walk.source, node, path) or paired_samples(
@@ -214,6 +237,7 @@ def _flatten(
 
 
 def _leaf(walk: _Walk, name: str, value: object) -> Iterator[Cell]:
+    walk.leaves = max(0, walk.leaves - 1)
     emitter = _emitter(walk, name)
     name = clean(name)[:FACT_CHARS_MAX]
     if value is None:

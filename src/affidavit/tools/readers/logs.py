@@ -8,6 +8,7 @@ request are marked as such, cell by cell, and the server's own words are kept ap
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,7 +16,7 @@ from typing import Final
 
 from affidavit.contract.evidence import Cell, Edge, Fact, Line, Row
 from affidavit.contract.states import Emitter
-from affidavit.tools.readers.bounds import FACTS_MAX, order_of_keeping
+from affidavit.tools.readers.bounds import worth_reading
 from affidavit.tools.readers.documents import read_json_line
 from affidavit.tools.readers.fields import read_json_object
 from affidavit.tools.readers.levels import find_level, level_of, weight_of
@@ -65,7 +66,8 @@ _ACCESS: Final = re.compile(
     r"(?P<client>\S{1,100}) (?P<ident>\S{1,100}) (?P<user>\S{1,100}) "
     r"\[(?P<time>[^\]]{1,40})\] \"(?P<request>[^\"\\]{0,4000}(?:\\.[^\"\\]{0,4000}){0,40})\" "
     r"(?P<status>\d{3}|-) (?P<bytes>\d{1,18}|-)"
-    r"(?: \"(?P<referer>[^\"]{0,2000})\" \"(?P<agent>[^\"]{0,2000})\")?(?P<rest>.{0,4000})"
+    r"(?: \"(?P<referer>(?:[^\"\\]|\\.){0,2000})\" \"(?P<agent>(?:[^\"\\]|\\.){0,2000})\")?"
+    r"(?P<rest>.{0,4000})"
 )
 _NGINX: Final = re.compile(
     r", (client|server|request|upstream|host|referrer|subrequest): "
@@ -130,7 +132,7 @@ def read_entries(
     """
     groups = tuple(_groups(lines, whole=whole))
     weights = [_first_look(group[0]) for group in groups]
-    worth = frozenset(order_of_keeping(weights)[:FACTS_MAX])
+    worth = worth_reading(weights)
     return tuple(
         _read_group(source, group, at)
         if index in worth
@@ -236,7 +238,7 @@ def _json_entry(
     subject = rows[0].subject if rows else source.subject
     entry = _Entry(subject, level, (rows[0].at if rows else None) or at)
     asked = any(cell.emitter is Emitter.REQUEST for row in rows for cell in row.cells)
-    asked = asked or bool(request_spans(line[:LINE_CHARS_MAX]))
+    asked = asked or bool(request_spans(line))
     return entry, (*entry.line(line, Emitter.REQUEST if asked else None), *facts)
 
 
@@ -261,8 +263,15 @@ def _access_entry(
         for name in ("referer", "agent")
         if found[name] and found[name] != "-"
     )
-    cells.extend(fields_of(found["rest"] or ""))
+    cells.extend(_rest(found["rest"]))
     return entry, (*entry.line(line, asked), *entry.row(cells))
+
+
+def _rest(text: str) -> Iterator[Cell]:
+    """The fields after an access line's known ones; a quote among them may be the caller's."""
+    for cell in fields_of(text):
+        asked = Emitter.REQUEST if '"' in text else cell.emitter
+        yield Cell(name=cell.name, quantity=cell.quantity, text=cell.text, emitter=asked)
 
 
 def _prefix_cells(found: re.Match[str] | None) -> Iterator[Cell]:
@@ -279,14 +288,18 @@ def _syslog_cells(line: str) -> Iterator[Cell]:
 
 
 def _nginx_cells(line: str) -> Iterator[Cell]:
-    """The tail of an nginx error line; what the client chose is marked."""
+    """The tail of an nginx error line; what the client chose is marked.
+
+    A request is printed unescaped and may hold a second `upstream:`; then neither is believed.
+    """
+    unique = line.count("upstream: ") == 1
     for found in _NGINX.finditer(line):
         text = found[2].strip('"')
         if found[1] == "upstream":
-            host, path = _HOST.match(text), text
-            if host:
+            host = _HOST.match(text)
+            if host and unique:
                 yield Cell(name="upstream", text=host[0])
-            yield Cell(name="upstream.url", text=path, emitter=Emitter.REQUEST)
+            yield Cell(name="upstream.url", text=text, emitter=Emitter.REQUEST)
             continue
         emitter = Emitter.REQUEST if found[1] in _FROM_CALLER else None
         yield Cell(name=found[1], text=text, emitter=emitter)
@@ -304,21 +317,24 @@ def _upstream(source: Source, cells: Iterable[Cell]) -> Iterator[Edge]:
 
 def _words(entry: _Entry, text: str, emitter: Emitter | None) -> Iterator[Line]:
     """A line word for word, and the parts of it that no caller wrote, if it holds a request."""
-    spans = request_spans(text[:LINE_CHARS_MAX])
+    spans = request_spans(text)
     yield from entry.line(text, Emitter.REQUEST if spans else emitter)
-    for part in own_words(text[:LINE_CHARS_MAX], spans) if spans else ():
+    for part in own_words(text, spans) if spans else ():
         yield from entry.line(part, emitter)
 
 
 def fields_of(line: str) -> Iterator[Cell]:
     """The `key=value` pairs of a line as cells, in order; request fields are marked."""
+    spans = request_spans(line)
     for found in _FIELD.finditer(line):
         name, text = found[1], found[2]
         if text[0] in "\"'":
             text = text[1:-1].replace('\\"', '"').replace("\\\\", "\\")
         text = text.rstrip(".:") if "://" not in text else text
-        asked = is_request_field(name) and not _ADDRESS.fullmatch(text)
-        emitter = Emitter.REQUEST if asked else None
+        place = bisect_right(spans, (found.start(), len(line)))
+        inside = place > 0 and found.start() < spans[place - 1][1]
+        asked = is_request_field(name) or inside
+        emitter = Emitter.REQUEST if asked and not _ADDRESS.fullmatch(text) else None
         yield to_cell(name, text, emitter) if text else Cell(name=name)
 
 

@@ -20,13 +20,17 @@ FIELDS: Final = frozenset(
 """Names of fields that hold what a caller sent, without case, dots, dashes and underscores."""
 
 _METHOD: Final = r"(?:GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS|CONNECT|TRACE)"
+_QUOTED: Final = r'"(?:[^"\\]|\\.)*(?:"|$)'
 _SPAN: Final = re.compile(
-    rf'"{_METHOD} [^"]{{0,4000}}"'
-    rf"|\b{_METHOD} /\S{{0,4000}}(?: HTTP/\d(?:\.\d)?)?"
-    r"|\bhttps?://[^\s?\"]{1,400}\?[^\s\"]{1,4000}"
+    rf'(?P<open>"{_METHOD} (?:[^"\\]|\\.)*(?:"|$)'
     r"|\b(?:request|referr?er|user[-_ ]?agent|host|query|body|payload|path|uri|url|upstream): ?"
-    r'"[^"]{0,4000}"'
-    r'|\b(?:user[-_]?agent|referr?er|query|path|uri|url|body)=(?:"[^"]{0,4000}"|[^\s"]{1,4000})',
+    rf"{_QUOTED}"
+    r"|\b(?:user[-_]?agent|referr?er|query|body|payload)=(?![^\s\"]+(?:\s+[\w.-]{1,64}=|\s*$))[^\"].*)"
+    rf"|\b(?:user[-_]?agent|referr?er|query|body|payload)=(?:{_QUOTED}|[^\s\"]+)"
+    rf"|\b{_METHOD} /\S*(?: HTTP/\d(?:\.\d)?)?"
+    r"|\bhttps?://[^\s?\"]{1,400}\?[^\s\"]*"
+    rf"|\b(?:path|uri|url)=(?:{_QUOTED}|[^\s\"]*)",
+    re.DOTALL,
 )
 _SPOKEN: Final = re.compile(r"(?<![^\s(\[\"'])[^\W\d_]{2,}")
 _FRONT: Final = re.compile(
@@ -49,8 +53,19 @@ def is_request_field(name: str) -> bool:
 
 
 def request_spans(line: str) -> tuple[tuple[int, int], ...]:
-    """Where in a line there is something that a caller wrote."""
-    return tuple(found.span() for found in _SPAN.finditer(line))
+    """Where in a line there is something that a caller wrote.
+
+    What follows a quoted request line is not told apart from it (a quote inside may not have been
+    escaped), nor what follows an agent that is not quoted at all: such a span reaches to the
+    line's end. An unquoted target ends at the first space, which no target holds (RFC 9112
+    section 3.2), a quoted field of logfmt at its closing quote.
+    """
+    spans: list[tuple[int, int]] = []
+    for found in _SPAN.finditer(line):
+        if found["open"]:
+            return (*spans, (found.start(), len(line)))
+        spans.append(found.span())
+    return tuple(spans)
 
 
 def own_words(line: str, spans: tuple[tuple[int, int], ...]) -> tuple[str, ...]:

@@ -16,8 +16,9 @@ from typing import Final
 
 from affidavit.contract.evidence import Cell, Edge, Fact, Line, Quantity, Row, Value
 from affidavit.contract.states import Emitter
+from affidavit.tools.readers.bounds import FACT_CHARS_MAX, worth_reading
 from affidavit.tools.readers.fields import WORKLOAD_FIELDS, bare_name
-from affidavit.tools.readers.levels import level_of, weight_of
+from affidavit.tools.readers.levels import find_level, level_of, weight_of
 from affidavit.tools.readers.moments import read_instant
 from affidavit.tools.readers.numbers import to_cell
 from affidavit.tools.readers.reading import Item, Source, Weight
@@ -276,18 +277,18 @@ def _items(
     extras = tuple(
         Line(text=piece) for line in extra if line.strip() for piece in pieces(line.rstrip())
     )
-    items: list[Item] = []
     keyed = _is_keyed(columns, rows)
     drawn = any(_TREE.match(line) for line in rows)
     owned = _owned(rows) if drawn else repeat(None)
-    for line, edge in zip(rows, owned, strict=False):
-        facts = _row(source, columns, line, keyed=keyed)
-        facts = facts if edge is None else (*facts, edge)
-        items.append(
-            Item((*extras, *facts), _weight(facts)) if not items else Item(facts, _weight(facts))
-        )
-    if not items and extras:
-        items.append(Item(extras))
+    weights = [weight_of(find_level(line)) for line in rows]
+    worth = worth_reading(weights)
+    items: list[Item] = [] if rows or not extras else [Item(extras)]
+    for index, (line, edge, weight) in enumerate(zip(rows, owned, weights, strict=False)):
+        if index not in worth:
+            items.append(Item((Line(text=line[:FACT_CHARS_MAX]),), weight))
+            continue
+        facts = (*_row(source, columns, line, keyed=keyed), *(() if edge is None else (edge,)))
+        items.append(Item(facts if index else (*extras, *facts), _weight(facts)))
     return tuple(items)
 
 

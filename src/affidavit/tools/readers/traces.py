@@ -14,6 +14,7 @@ from typing import Final
 
 from affidavit.contract.evidence import Cell, Edge, Fact, Line, Quantity, Row, Value
 from affidavit.contract.states import Emitter
+from affidavit.tools.readers.bounds import worth_reading
 from affidavit.tools.readers.documents import read_document
 from affidavit.tools.readers.fields import is_records, to_instant
 from affidavit.tools.readers.logs import fields_of
@@ -74,13 +75,18 @@ def read_trace(source: Source, document: object) -> Reading | None:
     spans = [_span(record, service, services) for record, service in records]
     by_id = {span.id: span for span in spans if span.id is not None}
     items: list[Item] = []
-    for (record, _), span in zip(records, spans, strict=True):
+    weights = [_weight(record) for record, _ in records]
+    worth = worth_reading(weights)
+    for index, ((record, _), span) in enumerate(zip(records, spans, strict=True)):
+        if index not in worth:
+            items.append(Item(tuple(_duration(record, span)), weights[index]))
+            continue
         row = read_document(source, [record], marks_requests=True).items[0]
         facts: list[Fact] = [*(_named(fact, span) for fact in row.facts)]
         facts.extend(_duration(record, span))
         parent = by_id.get(span.parent) if span.parent else None
         facts.extend(_edges(parent, span))
-        items.append(Item(tuple(facts), _weight(record)))
+        items.append(Item(tuple(facts), weights[index]))
     return Reading("trace", tuple(items), context=_frame(document))
 
 

@@ -71,6 +71,8 @@ def bind(desk: Desk, clause: Clause, call: CallView) -> Binding | None:
     narrowed = tuple(found & topics for found in allowed) if topics else allowed
     if all(narrowed):
         allowed = narrowed
+    elif clause.bound:
+        return None
     named = any(
         desk.places(call, token) or desk.is_about(call, token)
         for token in (*clause.names, *clause.topics)

@@ -72,26 +72,43 @@ def _told(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> bo
 
 
 def _share(
-    desk: Desk, call: CallView, record: RecordView, tokens: tuple[Token, ...]
+    desk: Desk,
+    call: CallView,
+    record: RecordView,
+    tokens: tuple[Token, ...],
+    beside: tuple[Token, ...] = (),
 ) -> float:
-    """How much of some tokens a record holds; names that only other calls hold are left out."""
+    """How much of some tokens a record holds.
+
+    A name that this call does not hold is left out where another record links it with a name of
+    the other side: `/healthz` is the health check of the target group that is spoken of.
+    """
     counted = [
         token for token in tokens
-        if desk.places(call, token) or not (token.kind is Kind.NAME and _elsewhere(desk, call, token))
+        if desk.places(call, token) or not (token.kind is Kind.NAME and _linked(desk, token, beside))
     ]  # fmt: skip
     held = sum(1 for token in counted if record.place in desk.places(call, token))
     return held / len(counted) if counted else 0.0
 
 
-def _elsewhere(desk: Desk, call: CallView, token: Token) -> bool:
-    return any(other.id != call.id and desk.places(other, token) for other in desk.all)
+def _is_known(desk: Desk, token: Token) -> bool:
+    return any(desk.places(call, token) or desk.is_about(call, token) for call in desk.calls)
+
+
+def _linked(desk: Desk, token: Token, beside: tuple[Token, ...]) -> bool:
+    return any(
+        desk.places(call, token) & desk.places(call, other)
+        for call in desk.all
+        for other in beside
+        if other.kind is Kind.NAME
+    )
 
 
 def _holds_both(
     desk: Desk, call: CallView, record: RecordView,
     effect: tuple[Token, ...], cause: tuple[Token, ...],
 ) -> bool:  # fmt: skip
-    if _share(desk, call, record, cause) < CAUSE_SHARE_MIN:
+    if _share(desk, call, record, cause, effect) < CAUSE_SHARE_MIN:
         return False
     strong = [token for token in cause if token.kind is not Kind.WORD]
     if any(
@@ -104,12 +121,12 @@ def _holds_both(
 
 def _touches(desk: Desk, call: CallView, record: RecordView, effect: tuple[Token, ...]) -> bool:
     """Whether the record speaks of the effect: a name of it, or half of its words."""
-    names = [token for token in effect if token.kind is Kind.NAME]
-    held = [token for token in names if desk.places(call, token)]
-    if held:
-        return all(record.place in desk.places(call, token) for token in held)
+    names = [token for token in effect if token.kind is Kind.NAME and _is_known(desk, token)]
     if names:
-        return any(desk.is_about(call, token) for token in names)
+        return all(
+            record.place in desk.places(call, token) or desk.is_about(call, token)
+            for token in names
+        )
     here = sum(
         1 for token in effect
         if record.place in desk.places(call, token) or desk.is_about(call, token)

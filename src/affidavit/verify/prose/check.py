@@ -9,7 +9,8 @@ from typing import Final
 
 from affidavit.contract.states import EvidenceClass, EvidenceStatus
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import absences, actions, causes, directions, figures, markers, nouns
+from affidavit.verify.prose import absences, actions, causes, computing, directions, figures
+from affidavit.verify.prose import fitting, markers, nouns, tallies
 from affidavit.verify.prose import polarity, quantifiers, roles, times
 from affidavit.verify.prose.binding import Binding, bind, content_of, together
 from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses
@@ -41,6 +42,16 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
+class GrantedNumber:
+    """A number that a statement proved, with the call and the facts that prove it."""
+
+    stated: Stated
+    call: str
+    facts: tuple[int, ...]
+    counts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Granted:
     """What the sentence's own typed statements proved: numbers, moments, and words of theirs.
 
@@ -48,7 +59,7 @@ class Granted:
     those facts alone. `whole` says that there are statements and that every one is proved.
     """
 
-    numbers: tuple[tuple[Stated, str, tuple[int, ...]], ...] = ()
+    numbers: tuple[GrantedNumber, ...] = ()
     whole: bool = False
     moments: tuple[datetime, ...] = ()
     names: frozenset[str] = frozenset()
@@ -61,7 +72,7 @@ class Context:
 
     part: Part
     granted: Granted = field(default_factory=Granted)
-    pool: figures.Pool = field(default_factory=figures.Pool)
+    pool: computing.Pool = field(default_factory=computing.Pool)
     topics: tuple[Token, ...] = ()
 
 
@@ -112,6 +123,7 @@ class _Check:
     topics: tuple[Token, ...] = ()
     before: Binding | None = None
     said: tuple[Token, ...] = ()
+    counted: tuple[str, frozenset[int]] = ("", frozenset())
 
     def statement(self, tokens: tuple[Token, ...], text: str) -> None:
         """Check one statement: its causal link, if it says one, and each of its clauses."""
@@ -178,6 +190,8 @@ class _Check:
         bindings = [found for call in desk.all if (found := bind(desk, clause, call)) is not None]
         chosen = self._choose(clause, bindings)
         self._words(clause, chosen, effect=effect)
+        if tallies.repeats(clause):
+            self.findings.refuse(SupportCode.SUBJECT_REFUTED, "(listed twice)")
         self._hedges(clause)
         self._moments(clause, chosen)
         self._numbers(clause, chosen)
@@ -317,57 +331,69 @@ class _Check:
             self.findings.refuse(code, figure.token.text)
 
     def _number(self, figure: figures.Figure, clause: Clause, chosen: list[Binding]) -> bool:
-        stated = figure.stated
+        """Whether a statement, a field, a count or a computation binds the number."""
         if self._is_granted_number(figure, chosen):
             return True
-        if any(self._by_field(figure, clause, binding) for binding in chosen):
-            return True
-        if is_identity(clause.tokens, figure.place) or labelled(clause.tokens, figure.place):
-            if any(
-                self.desk.places(item.call, figure.token) & frozenset().union(*item.allowed)
-                for item in chosen
-            ):
-                return True
-        if figures.bound_by_listing(figure):
-            return True
-        if any(
-            figures.bound_by_question(figure, item) or figures.bound_by_distinct(figure, item)
-            for item in chosen
-        ):
-            return True
-        if any(
-            figures.bound_by_count(self.desk, figure, item, self.before)
-            for item in chosen[:CALLS_COUNTED_MAX]
-        ):
-            return True
-        pool = figures.Pool(
+        pool = computing.Pool(
             (*self.context.pool.numbers, *self.findings.numbers),
             (*self.context.pool.moments, *self.findings.moments),
         )
-        records = tuple(record for item in chosen for record in item.records())[:RECORDS_MAX]
-        return figures.bound_by_computing(figure, pool, records)
+        top = [item for item in chosen if len(item.held) == len(chosen[0].held)]
+        records = tuple(record for item in top for record in item.records())[:RECORDS_MAX]
+        if computing.is_difference(figure) or computing.is_multiple(figure):
+            return computing.by_computing(figure, pool, records)
+        if is_identity(clause.tokens, figure.place) or labelled(clause.tokens, figure.place):
+            return any(
+                fitting.by_label(figure, item, self.desk.places(item.call, figure.token))
+                for item in top
+            )
+        if tallies.by_listing(figure):
+            return True
+        said = [self._by_field(figure, clause, binding) for binding in top]
+        if True in said or False in said:
+            return True in said or computing.by_computing(figure, pool, records)
+        return self._by_count(figure, top) or computing.by_computing(figure, pool, records)
+
+    def _by_count(self, figure: figures.Figure, top: list[Binding]) -> bool:
+        if any(
+            tallies.by_question(figure, item) or tallies.by_distinct(figure, item) for item in top
+        ):
+            return True
+        for item in top[:CALLS_COUNTED_MAX]:
+            places = tallies.by_count(self.desk, figure, item, self.before)
+            if places is not None:
+                self.counted = item.call.id, places
+                return True
+        return False
 
     def _is_granted_number(self, figure: figures.Figure, chosen: list[Binding]) -> bool:
-        """Whether a statement proved the number, about a record that the clause speaks of."""
+        """Whether a statement proved the number, about records that the clause speaks of."""
         stated = figure.stated
-        for item, call, facts in self.context.granted.numbers:
-            if item.number != stated.number or item.unit not in {stated.unit, ""}:
+        moment = figures.attached_moment(figure)
+        for item in self.context.granted.numbers:
+            if item.stated.number != stated.number or item.stated.unit not in {stated.unit, ""}:
                 continue
             for binding in chosen:
-                if binding.call.id == call and any(
-                    set(record.facts) & set(facts) for record in binding.wider()
+                spoken = {place for record in binding.wider() for place in record.facts}
+                at = [
+                    record for record in binding.wider()
+                    if set(record.facts) & set(item.facts) and fitting.is_timed(record, moment, None)
+                ]  # fmt: skip
+                if binding.call.id == item.call and at and (
+                    not item.counts or set(item.facts) <= spoken
                 ):
                     return True
         return False
 
-    def _by_field(self, figure: figures.Figure, clause: Clause, binding: Binding) -> bool:
+    def _by_field(self, figure: figures.Figure, clause: Clause, binding: Binding) -> bool | None:
         window = self._window(clause, binding)
-        if figure.operator != "=" and binding.call.id != TOLD:
-            if figures.bound_by_comparison(figure, binding, window, self.before):
-                return True
-            if not figures.stands_beside(figure):
+        if figure.operator != "=":
+            said = fitting.by_comparison(figure, binding, window, self.before)
+            if said is not None:
+                return said
+            if not fitting.stands_beside(figure):
                 return False
-        return bool(figures.bound_by_field(self.desk, figure, binding, window))
+        return fitting.by_field(figure, binding, window)
 
     def _window(self, clause: Clause, binding: Binding) -> tuple[datetime, datetime] | None:
         scope = binding.call.call.envelope.scope.window

@@ -111,6 +111,8 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             return call.by_name.get(low, frozenset())
         case Kind.WORD:
             found = call.by_name.get(low, frozenset())
+            if low in call.values:
+                return found
             index = call.by_stem if named or not claims(token) else call.by_claim
             for word in token.stems:
                 found = found | index.get(word, frozenset())
@@ -147,12 +149,14 @@ def _name_places(call: CallView, low: str, token: Token) -> frozenset[int]:
         found |= frozenset.intersection(*(call.by_name[piece] for piece in pieces))
     found = found or call.by_owner.get(low) or call.by_tail.get(low) or frozenset()
     if not found and token.text.replace("_", "").isalpha():
-        words = [stem(part) for part in parts_of(token.text)]
-        if words and all(word in call.by_stem for word in words):
-            found = frozenset.intersection(*(call.by_stem[word] for word in words))
-    if not found and low.isalpha():
-        found = call.by_stem.get(stem(low), frozenset())
+        words = [_singular(part) for part in parts_of(token.text)]
+        if words and all(word in call.by_part for word in words):
+            found = frozenset.intersection(*(call.by_part[word] for word in words))
     return found
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if word.endswith("s") and len(word) > 3 and not word.endswith("ss") else word
 
 
 def _holding(call: CallView, wanted: str, *, fold: bool = False) -> frozenset[int]:
@@ -201,7 +205,7 @@ def _told_record(place: int, text: str, tokens: tuple[Token, ...]) -> RecordView
     )
     return RecordView(
         call=TOLD, place=place, facts=(place,), fact=Line(text=text), subject="", at=None,
-        emitter=Emitter.WORKLOAD, fields=fields, text=text, own=text, shape="line", stated=text,
+        emitter=Emitter.WORKLOAD, fields=fields, text=text, own=text, shape="told", stated=text,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from affidavit.contract.snapshots import VerifiedCall
 from affidavit.contract.states import Emitter
 from affidavit.verify.statements.fields import KEY_VALUE, Field, fields_of
 from affidavit.verify.statements.moments import Moment, find_moments
-from affidavit.verify.statements.words import names_in, stems_of
+from affidavit.verify.statements.words import names_in, parts_of, stems_of
 
 
 @dataclass(frozen=True)
@@ -158,6 +158,15 @@ class CallView:
         return _invert(record.stems for record in self.records)
 
     @cached_property
+    def by_part(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records that hold a word letter for letter, a plural s aside."""
+        return _invert(
+            {part[:-1] if part.endswith("s") and len(part) > 3 and part[-2] != "s" else part
+             for part in parts_of(record.text)}
+            for record in self.records
+        )  # fmt: skip
+
+    @cached_property
     def by_claim(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that state a word stem, and not only name a column by it."""
         return _invert(record.claimed for record in self.records)
@@ -177,12 +186,13 @@ class CallView:
     def frames(self) -> frozenset[int]:
         """The records that stand around the items and are none of them: what holds for all."""
         sizes = Counter(record.shape for record in self.records)
+        subjects = any(record.subject for record in self.records)
         if max(sizes.values(), default=0) < 2:
             return frozenset()
         return frozenset(
             record.place for record in self.records
             if (sizes[record.shape] == 1 and record.shape.startswith("row"))
-            or (record.shape == "line" and not record.subject and record.at is None)
+            or (record.shape == "line" and not record.subject and record.at is None and subjects)
         )  # fmt: skip
 
     @cached_property

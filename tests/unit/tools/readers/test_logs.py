@@ -136,6 +136,13 @@ def own(found: list[Line], emitter: Emitter | None = None) -> str:
         f"2031-05-04T01:10:00Z INFO gate GET /{ATTACK} 200 4ms",
         f'2031-05-04T01:10:00Z INFO done user_agent="{ATTACK}" status=200',
         f'2031/05/04 01:10:00 [error] 7#7: *1 open() failed, request: "GET /{ATTACK} HTTP/1.1"',
+        f'192.0.2.7 - - [04/May/2031:01:10:00 +0000] "GET /x\\" {ATTACK} HTTP/1.1" 404 7 "-" "x"',
+        f'192.0.2.7 - - [04/May/2031:01:10:00 +0000] "GET / HTTP/1.1" 404 7 "-" "x" why={ATTACK} "',
+        f'192.0.2.7 - - [04/May/2031:01:10:00 +0000] "GET / HTTP/1.1" 404 7 "-" "x\\" y={ATTACK}"',
+        f"2031-05-04T01:10:00Z INFO gate GET /{'a' * 5_000}{ATTACK} 200 4ms",
+        f'2031-05-04T01:10:00Z INFO gate "GET /{"a" * 5_000} {ATTACK}" 200 4ms',
+        f'2031-05-04T01:10:00Z INFO gate "GET /x never closed {ATTACK}',
+        f"2031-05-04T01:10:00Z INFO done user_agent=Mozilla/5.0 (x; {ATTACK})",
         json.dumps({"level": "info", "msg": "served", "req": {"url": f"/{ATTACK}"}}),
         json.dumps({"level": "info", "msg": f"served GET /{ATTACK}"}),
         json.dumps({"level": "info", "msg": "served", "http.user_agent": ATTACK}),
@@ -149,6 +156,29 @@ def test_what_a_caller_wrote_is_only_ever_request_text(line: str) -> None:
     for row in rows(envelope):
         for cell in row.cells:
             assert cell.emitter is Emitter.REQUEST or ATTACK not in (cell.text or "")
+
+
+@pytest.mark.spec("C13", "N16")
+def test_fields_inside_a_request_are_the_caller_s() -> None:
+    """A decoded path may look like fields; a field after it may not be hidden by it."""
+    line = '2031-05-04T01:10:00Z INFO done user_agent="x status=500" status=200'
+    marks = [(c.name, cells_text, c.emitter) for row in rows(read_log(line)) for c in row.cells
+             for cells_text in [str(c.quantity.number) if c.quantity else c.text]]  # fmt: skip
+    assert ("status", "200", None) in marks
+    assert all(emitter is Emitter.REQUEST for _, text, emitter in marks if text == "500")
+    forged = '2031-05-04T01:10:00Z INFO "GET /a status=500 HTTP/1.1" 200'
+    for row in rows(read_log(forged)):
+        assert {cell.emitter for cell in row.cells if cell.name == "status"} <= {Emitter.REQUEST}
+
+
+@pytest.mark.spec("C13", "N16")
+def test_a_forged_upstream_is_no_relation() -> None:
+    """nginx prints the request unescaped; two upstreams prove none."""
+    line = (
+        "2031/05/04 01:10:00 [error] 7#7: *1 connect() failed, client: 192.0.2.7, server: api, "
+        'request: "GET /", upstream: "http://victim/" HTTP/1.1", upstream: "http://10.1.0.4:8080/"'
+    )
+    assert not edges(read(line, "read_error_log", arguments={"host": "edge-1"}))
 
 
 @pytest.mark.spec("C13")

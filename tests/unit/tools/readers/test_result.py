@@ -184,6 +184,46 @@ def test_a_large_log_keeps_its_alarms_and_both_ends() -> None:
     assert envelope == read("\n".join(chatter), "kubectl_logs")
 
 
+@pytest.mark.spec("C15", "T1")
+@pytest.mark.fault("R41")
+@pytest.mark.parametrize(
+    "result",
+    [
+        [{"name": f"berth-{n}", "level": "error" if n == 3_000 else "info"} for n in range(6_000)],
+        "NAME,LEVEL\n"
+        + "\n".join(f"berth-{n},{'ERROR' if n == 3_000 else 'INFO'}" for n in range(6_000)),
+        {
+            "spans": [
+                {
+                    "spanID": f"{n}",
+                    "name": f"berth-{n}",
+                    "durationMs": n,
+                    "parent": None,
+                    "status": "error" if n == 3_000 else "ok",
+                }
+                for n in range(6_000)
+            ]
+        },
+    ],
+    ids=["records", "table", "spans"],
+)
+def test_a_large_listing_is_cut_alike_in_every_shape(result: object) -> None:
+    """Every item is counted; the alarming one, the first and the last are kept."""
+    envelope = read(result, "list_things")
+    assert (envelope.count, envelope.truncated) == (6_000, True)
+    subjects = {getattr(fact, "subject", None) for fact in envelope.facts}
+    assert {"berth-0", "berth-3000", "berth-5999"} <= subjects
+
+
+@pytest.mark.spec("C15")
+def test_a_document_that_repeats_itself_inside_itself_is_bounded() -> None:
+    """Records in records cost a bounded number of leaves, and the cut is declared."""
+    inner: list[object] = [{"name": "leaf", "v": 1}]
+    for _ in range(20):
+        inner = [{"name": "box", "items": inner, "k": "v"}]
+    assert read({"things": inner * 900}, "list_things").truncated
+
+
 @pytest.mark.spec("C15")
 def test_a_long_line_is_kept_in_overlapping_pieces() -> None:
     """None of it is lost, and nothing is called cut that was not."""

@@ -1,0 +1,236 @@
+"""The gate: another agent's report against the tool calls that it came with (C12, interfaces.md).
+
+A supplied answer is a run like any other. It has a journal, a ledger and a sealed file, and it goes
+through the same release; what is missing is the collection, which somebody else did. So nothing
+here checks and nothing here decides: an order is read, and a world is told how to write it down.
+
+The order is an artifact of its run, so that whoever takes the run over needs no file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from affidavit.affidavit.exact import write_exact
+from affidavit.contract.agent import AgentRequest, AgentState, Decision
+from affidavit.contract.errors import (
+    InputRefused,
+    InternalFault,
+    PauseAsked,
+    RunStopped,
+    ToolFailed,
+)
+from affidavit.contract.evidence import Envelope, Scope
+from affidavit.contract.limits import Limits
+from affidavit.contract.record import Record
+from affidavit.core.canonical import digest
+from affidavit.core.run import Run
+from affidavit.loop import Collection, end_stopped
+from affidavit.ports.store import Artifact
+from affidavit.release.reading import read_json
+from affidavit.release.withdrawal import Author, ConsentingAuthor, NoAuthor
+from affidavit.tools.catalogue import Catalogue, Tool, ToolContext
+from affidavit.tools.readers.origin import source_of
+from affidavit.tools.supplied import (
+    GateInput,
+    SuppliedCall,
+    draft_of_answer,
+    read_gate_input,
+    supplied_ledger,
+)
+from affidavit.tools.supplied_run import SuppliedAnswer, record_supplied
+
+ORDER_BYTES_MAX: Final = 32_000_000
+"""A thousand calls of 32 KB each; what is larger is a dump, and no answer."""
+
+TIMEOUT_S: Final = 180
+"""Time for the checks and a model that judges, as a standard run has it."""
+
+SOURCE_PREFIX: Final = "gate:"
+"""How a request says that its run was supplied; the digest of the order follows."""
+
+AGENT: Final = "supplied"
+"""What the journal calls the author of a supplied answer: its own name is its own words."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateOrder:
+    """One answer to be let through or held, and whether its parts may be taken back (M6).
+
+    `content` is the order as it is kept: exact JSON, from which `reread` makes it again.
+    """
+
+    answer: GateInput
+    content: bytes
+    withdraw: bool
+
+    @property
+    def author(self) -> Author:
+        """Who may take a sentence back: the submitter, if it said so beforehand; else nobody."""
+        return ConsentingAuthor() if self.withdraw else NoAuthor()
+
+    @property
+    def artifact(self) -> Artifact:
+        """The order, as its run keeps it."""
+        return Artifact(digest(self.content), "gate", self.content)
+
+
+def read_order(content: bytes, *, withdraw: bool = False) -> GateOrder:
+    """The order in a file or a request body.
+
+    Raises InputRefused (GATE_INPUT_REFUSED) with one line that says what is wrong and where.
+    """
+    if len(content) > ORDER_BYTES_MAX:
+        raise _refused(f"is larger than {ORDER_BYTES_MAX // 1_000_000} MB")
+    try:
+        raw = read_json(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise _refused("is no UTF-8 text") from None
+    except ValueError as error:
+        raise _refused(f"is no JSON that can be relied on: {error}") from None
+    return order_of(raw, withdraw=withdraw)
+
+
+def order_of(raw: object, *, withdraw: bool = False) -> GateOrder:
+    """As `read_order`, from JSON that is parsed already."""
+    answer = read_gate_input(raw)
+    try:
+        kept = write_exact({"input": raw, "withdraw": withdraw})
+    except (ValueError, RecursionError):
+        raise _refused("holds a value that JSON does not have") from None
+    return GateOrder(answer, kept.encode("ascii"), withdraw)
+
+
+def reread(content: bytes) -> GateOrder:
+    """The order that a run kept. Raises InputRefused where it cannot be read any more."""
+    kept = read_json(content.decode("ascii"))
+    if not isinstance(kept, dict):
+        raise _refused("is no order of ours")
+    return order_of(kept.get("input"), withdraw=kept.get("withdraw") is True)
+
+
+def _refused(what: str) -> InputRefused:
+    return InputRefused(
+        f"gate input, /: {what}",
+        code="GATE_INPUT_REFUSED",
+        hint="hand in one JSON object; docs/gate.md shows its form",
+    )
+
+
+def require_recorded(order: GateOrder) -> None:
+    """Refuse an answer whose calls we did not record, before anything is written (C12, K0).
+
+    A fallback would not do: it would show as verified what its reader has just said not to trust.
+    Raises InputRefused (RECORDED_REQUIRED).
+    """
+    raise InputRefused(
+        f"the {len(order.answer.tool_calls)} tool calls of this answer came with it; none of them "
+        "was recorded by us",
+        code="RECORDED_REQUIRED",
+        hint="let the agent call its tools through the recording gateway, or leave "
+        "--require-recorded out",
+    )
+
+
+def gate_request(order: GateOrder, run_id: str, tenant: str) -> AgentRequest:
+    """The request of a gate run: its limits are what the answer holds, for nothing is collected."""
+    return AgentRequest(
+        run_id=run_id,
+        tenant=tenant,
+        question=order.answer.question,
+        limits=Limits(
+            iterations=2,
+            tokens=0,
+            timeout_s=TIMEOUT_S,
+            tool_calls=max(1, len(order.answer.tool_calls)),
+            concurrency=1,
+        ),
+        profile="gate",
+        window=order.answer.window,
+        source=f"{SOURCE_PREFIX}{order.artifact.digest}",
+    )
+
+
+def order_digest(request: AgentRequest) -> str | None:
+    """The address of the order that a run was handed, or None where it was not supplied."""
+    source = request.source or ""
+    return source.removeprefix(SOURCE_PREFIX) if source.startswith(SOURCE_PREFIX) else None
+
+
+# --- The world of a gate run ------------------------------------------------------------------
+
+
+class SuppliedAgent:
+    """Stands where an agent would: the author of a supplied answer decides nothing here."""
+
+    name = AGENT
+
+    async def decide(self, state: AgentState) -> Decision:
+        """Never asked. Raises InternalFault."""
+        raise InternalFault("an answer that was supplied is not collected")
+
+
+class SuppliedArguments(Record):
+    """No tool of a supplied answer is ever called."""
+
+
+def supplied_catalogue(calls: Iterable[SuppliedCall]) -> Catalogue:
+    """The tools that an answer says it asked, so that coverage can name what failed (C11)."""
+    tools = {call.tool: _supplied_tool(call) for call in calls}
+    return Catalogue.of(tools.values())
+
+
+def _supplied_tool(call: SuppliedCall) -> Tool[Record]:
+    origin = source_of(call.tool, call.arguments, call.emitter, call.evidence_class)
+
+    def scope_of(arguments: Record, context: ToolContext) -> Scope:
+        return Scope(tenant=context.tenant)
+
+    async def fetch(arguments: Record, scope: Scope) -> bytes:
+        raise ToolFailed("a supplied tool is not called", code="SOURCE_UNAVAILABLE")
+
+    def project(raw: bytes, arguments: Record, scope: Scope, now: datetime) -> Envelope:
+        raise ValueError("a supplied tool returns nothing")
+
+    return Tool(
+        name=call.tool,
+        description="came with somebody's answer",
+        source_type=origin.kind,
+        source=call.tool,
+        evidence_class=origin.evidence_class,
+        arguments=SuppliedArguments,
+        scope_of=scope_of,
+        fetch=fetch,
+        project=project,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SuppliedCollection:
+    """Writes an order down as its run's collection; what stops the run ends it in its own row."""
+
+    order: GateOrder
+
+    async def __call__(self, run: Run, collection: Collection) -> None:
+        """The collection has ended when this returns. Raises RecordFailed (L5)."""
+        try:
+            await run.check()
+            if not run.view.is_collected:
+                await record_supplied(run, answer_of(self.order, run))
+        except PauseAsked:
+            raise
+        except RunStopped as stop:
+            await end_stopped(run, stop)
+
+
+def answer_of(order: GateOrder, run: Run) -> SuppliedAnswer:
+    """The order as a ledger and a draft. A call without any time counts as read when the run
+    began, so that a driver that takes it over reads the same."""
+    answer = order.answer
+    began = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=run.entries[0].at_us)
+    ledger = supplied_ledger(answer, run.id, run.request.tenant, None if answer.window else began)
+    draft = answer.draft if answer.answer is None else draft_of_answer(answer.answer, ledger)
+    return SuppliedAnswer(answer.tool_calls, ledger, write_exact(draft).encode("ascii"))

@@ -1,0 +1,31 @@
+"""Ceilings over many runs: what a tenant may spend in a day, and everybody together (K3)."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from affidavit.contract.record import Record
+
+
+class CeilingRequest(Record):
+    """Room for one model call. `key` names the call for ever, `day` is a date in UTC."""
+
+    key: str
+    tenant: str
+    day: str
+    tokens: int
+    micros: int
+
+
+class Ceilings(Protocol):
+    """Reserve and settle across runs. Both are done at once, whoever else asks."""
+
+    async def reserve(self, asked: CeilingRequest) -> str | None:
+        """None: the room is held under that key. Else the name of the ceiling that is reached,
+        and nothing is held. A key that holds already is not held twice.
+        """
+        ...
+
+    async def settle(self, spent: CeilingRequest) -> None:
+        """What the call came to, in place of what was held under that key; once and for all."""
+        ...

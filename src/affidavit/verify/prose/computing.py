@@ -1,0 +1,128 @@
+"""Is a number computed from bound ones? Shares, ratios, differences, sums, spans of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from affidavit.verify.prose.figures import Figure
+from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Numbers and moments that are bound already, to compute with."""
+
+    numbers: tuple[Stated, ...] = ()
+    moments: tuple[datetime, ...] = ()
+
+
+_SUMMING: Final = frozenset("total together sum altogether combined 合计 共 总共 一共 共计".split())
+_DIFFERING: Final = frozenset("difference more less fewer by gap apart 差 相差 多 少".split())
+POOL_MAX: Final = 60
+"""Numbers to compute with; pairs of more would meet any number by chance."""
+SPAN_SLACK: Final = Decimal("0.02")
+"""A span is known to the second; one stated in hours may be off by its rounding, not by half of it."""
+
+
+def is_difference(figure: Figure) -> bool:
+    """Whether the number says by how much something moved ("by 25.3"), and is no reading."""
+    tokens, place = figure.clause.tokens, figure.place
+    return bool(place) and tokens[place - 1].text.casefold() == "by"
+
+
+def is_multiple(figure: Figure) -> bool:
+    """Whether the number says how many times something is something else."""
+    after = figure.clause.tokens[figure.place + 1 : figure.place + 3]
+    words = [token.text.casefold() for token in after]
+    if figure.token.text.casefold() in {"twice", "thrice"} or figure.stated.unit in {"x", "×"}:
+        return True
+    if words[:1] == ["倍"] or words[:1] == ["fold"]:
+        return True
+    return words[:1] == ["times"] and words[1:2] in (["the"], ["as"], ["that"], ["its"], ["more"])
+
+
+def by_computing(figure: Figure, pool: Pool, records: tuple[RecordView, ...]) -> bool:
+    """Whether the number is a share, a ratio, a difference, a sum or a span of bound ones."""
+    stated = figure.stated
+    words = {token.text.casefold() for token in figure.clause.tokens}
+    unit = unit_of(stated.unit) if stated.unit else None
+    if unit is not None and unit.dimension == "ratio":
+        return _ratio(stated, pool, Decimal(100) if stated.unit != "ratio" else Decimal(1))
+    if is_multiple(figure):
+        about = stated.about or figure.token.text.casefold() == "twice"
+        return _ratio(Stated(stated.number, "", about), pool, Decimal(1))
+    if unit is not None and unit.dimension == "time":
+        return _span(stated, pool, records)
+    if is_difference(figure):
+        return _difference(stated, pool)
+    if words & _SUMMING:
+        return _sum(stated, pool)
+    return bool(words & _DIFFERING) and _difference(stated, pool)
+
+
+def _ratio(stated: Stated, pool: Pool, scale: Decimal) -> bool:
+    numbers = pool.numbers[-POOL_MAX:]
+    for left in numbers:
+        for right in numbers:
+            base = convert(right.number, right.unit, left.unit)
+            if left is right or base is None or base == 0:
+                continue
+            if agrees(Stated(stated.number, "", stated.about), left.number / base * scale, ""):
+                return True
+    return False
+
+
+def _difference(stated: Stated, pool: Pool) -> bool:
+    numbers = pool.numbers[-POOL_MAX:]
+    return any(
+        left is not right
+        and (other := convert(right.number, right.unit, left.unit)) is not None
+        and agrees(stated, left.number - other, left.unit)
+        for left in numbers
+        for right in numbers
+    )
+
+
+def _sum(stated: Stated, pool: Pool) -> bool:
+    numbers = pool.numbers[-POOL_MAX:]
+    for start, first in enumerate(numbers):
+        total = first.number
+        for item in numbers[start + 1 :]:
+            other = convert(item.number, item.unit, first.unit)
+            if other is None:
+                break
+            total += other
+            if agrees(stated, total, first.unit):
+                return True
+    return False
+
+
+def _span(stated: Stated, pool: Pool, records: tuple[RecordView, ...]) -> bool:
+    """A time between two moments: of one record, or one that was told and one of the records."""
+    for record in records:
+        if _apart(stated, record.moments, record.moments):
+            return True
+    near = tuple(moment for record in records for moment in record.moments)
+    return _apart(stated, pool.moments, (*pool.moments, *near))
+
+
+def _apart(stated: Stated, left: Iterable[datetime], right: Iterable[datetime]) -> bool:
+    others = tuple(right)[: POOL_MAX * 4]
+    for one in tuple(left)[:POOL_MAX]:
+        for other in others:
+            seconds = Decimal(str((other - one).total_seconds()))
+            if seconds > 0 and _is_span(stated, seconds):
+                return True
+    return False
+
+
+def _is_span(stated: Stated, seconds: Decimal) -> bool:
+    if not agrees(stated, seconds, "s"):
+        return False
+    wanted = convert(stated.number, stated.unit, "s")
+    return wanted is not None and abs(wanted - seconds) <= max(1, wanted * SPAN_SLACK)

@@ -1,0 +1,275 @@
+"""Is a number the number of a field that the clause speaks of?
+
+A field is meant when its name is met by the words around the number, the closest first, and no
+other field of the record by more of them. A meant field that holds another number refutes; a number
+that no named field explains has to be telling (three digits, a unit, a decimal) to be bound by
+standing in the right record alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+
+from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.clauses import Clause, speaks_of_others
+from affidavit.verify.prose.desk import TOLD
+from affidavit.verify.prose.figures import (
+    Figure,
+    Near,
+    attached_moment,
+    counts_things,
+    near_words,
+)
+from affidavit.verify.prose.nouns import claims
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.select import kin
+from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
+from affidavit.verify.statements.words import stem, stems_of
+
+Span = tuple[datetime, datetime]
+
+
+def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | None:
+    """True where a fitting field holds the number, False where it holds another, None for neither."""
+    near = near_words(figure)
+    moment = attached_moment(figure)
+    if binding.call.id == TOLD:
+        return _told(figure, binding, near) or None
+    about = binding.call.about_stems
+    best = tuple(record for record in binding.records() if is_timed(record, moment, window))
+    if any(_fits(figure, record, near, about, strict=False) for record in best):
+        return True
+    wider = tuple(
+        record for record in binding.wider()
+        if is_timed(record, moment, window) and _as_near(record, best, near)
+    )  # fmt: skip
+    if any(_fits(figure, record, near, about, strict=True) for record in wider):
+        return True
+    return False if best and _refuted(figure, best, near) else None
+
+
+def _told(figure: Figure, binding: Binding, near: Near) -> bool:
+    """A told sentence holds the number with its unit, beside the clause's moments and names."""
+    moments = [token.moment for token in figure.clause.of(Kind.MOMENT) if token.moment]
+    for record in binding.records():
+        if not all(record.stands_at(moment) for moment in moments):
+            continue
+        for field in record.fields:
+            if field.number is None or bool(field.unit) != bool(figure.stated.unit):
+                continue
+            if agrees(figure.stated, field.number, field.unit) and (
+                telling(figure.stated) or field.names & near.all
+            ):
+                return True
+    return False
+
+
+def _as_near(record: RecordView, best: tuple[RecordView, ...], near: Near) -> bool:
+    """Whether a record holds the number's own words as well as the best records do."""
+    wanted = frozenset().union(*(near.all & item.stems for item in best), frozenset[str]())
+    return wanted <= record.stems
+
+
+def _fits(
+    figure: Figure, record: RecordView, near: Near, about: frozenset[str], *, strict: bool
+) -> bool:
+    stated = figure.stated
+    numeric = [field for field in record.fields if field.number is not None]
+    scores = [(overlap(field, near), field) for field in numeric]
+    most = max((score for score, _ in scores), default=0)
+    named = max((score for score, field in scores if not field.loose), default=0)
+    counted = _counts(figure, near)
+    for score, field in scores:
+        if field.number is None or not _is(stated, field, record, about):
+            continue
+        if score == most and score > 0:
+            return True
+        if strict or counted:
+            continue
+        if field.loose and named == 0 and telling(stated):
+            return True
+        if most == 0 and (telling(stated) or len(numeric) == 1):
+            return True
+    return _in_name(figure, record)
+
+
+def _counts(figure: Figure, near: Near) -> bool:
+    """Whether the number counts things that a field would have to name."""
+    if any(claims(token) for token in near.counted if token.kind is Kind.WORD):
+        return True
+    return counts_things(figure) and (
+        figure.stated.step < 1 or len(figure.stated.number.as_tuple().digits) < 3
+    )
+
+
+def _in_name(figure: Figure, record: RecordView) -> bool:
+    """Whether the number is part of what is measured: 503 of `HTTPCode_ELB_503_Count`."""
+    text = figure.token.text
+    return (
+        text.isdigit() and len(text) >= 3 and record.fact.kind == "value" and text in record.stems
+    )
+
+
+def overlap(field: Field, near: Near) -> int:
+    """How well a field is meant: words next to the number count double, next in the text too."""
+    if not field.loose and near.labels & {field.name.casefold(), _last(field.name)}:
+        return 10
+    names = field.tight if field.loose else field.names
+    score = 2 * sum(1 for word in near.next if kin(word) & names)
+    score += sum(1 for word in near.all if kin(word) & names)
+    if field.loose:
+        score += sum(1 for word in near.all if kin(word) & field.names - names)
+    return score
+
+
+def _last(name: str) -> str:
+    return name.casefold().rsplit(".", 1)[-1]
+
+
+def _refuted(figure: Figure, records: Iterable[RecordView], near: Near) -> bool:
+    """Whether every record names what the words mean, and holds another number there."""
+    seen = False
+    for record in records:
+        numeric = [field for field in record.fields if field.number is not None and not field.loose]
+        scores = [(overlap(field, near), field) for field in numeric]
+        most = max((score for score, _ in scores), default=0)
+        meant = [field for score, field in scores if score == most and _is_meant(field, near, score)]
+        if not meant:
+            return False
+        seen = True
+    return seen
+
+
+def _is_meant(field: Field, near: Near, score: int) -> bool:
+    """Whether a field's last word is among the words next to the number."""
+    last = stems_of(_last(field.name))
+    return score > 1 and any(kin(word) & last for word in near.next)
+
+
+def _is(stated: Stated, field: Field, record: RecordView, about: frozenset[str]) -> bool:
+    assert field.number is not None
+    if stated.number == 0 and field.number != 0:
+        return False
+    if agrees(stated, field.number, field.unit):
+        return True
+    if not stated.unit or field.unit or unit_of(stated.unit) is None:
+        return False
+    wanted = unit_of(stated.unit)
+    assert wanted is not None
+    words = record.stems | field.names | about
+    named = any(unit_of(word) == wanted for word in words)
+    named = named or (wanted.dimension == "rate" and stem("rate") in words)
+    return named and agrees(Stated(stated.number, "", stated.about), field.number, "")
+
+
+def telling(stated: Stated) -> bool:
+    """Whether a number is no small whole one that anything might hold."""
+    digits = len(stated.number.as_tuple().digits)
+    return bool(stated.unit and unit_of(stated.unit)) or digits >= 3 or stated.step < 1
+
+
+def is_timed(record: RecordView, moment: Token | None, window: Span | None) -> bool:
+    """Whether a record stands at a moment, or within a window; one without any time always does."""
+    if moment is not None and moment.moment is not None and record.is_dated:
+        return record.stands_at(moment.moment)
+    if window is not None and record.when is not None:
+        return window[0] <= record.when <= window[1]
+    return True
+
+
+def by_label(figure: Figure, binding: Binding, places: frozenset[int]) -> bool:
+    """Whether the number names a thing of its label: 2 is the partition, and not the lag, of a row."""
+    label = figure.clause.tokens[figure.place - 1] if figure.place else None
+    words = label.stems | stems_of(label.text) if label is not None else frozenset[str]()
+    text = figure.token.text.casefold()
+    for place in places & frozenset().union(*binding.allowed):
+        record = binding.call.records[place]
+        named = [
+            field for field in record.fields
+            if not field.loose and any(kin(word) & stems_of(_last(field.name)) for word in words)
+        ]  # fmt: skip
+        if not named or any(
+            field.text.casefold() == text or field.number == figure.stated.number for field in named
+        ):
+            return True
+    return False
+
+
+def by_comparison(
+    figure: Figure, binding: Binding, window: Span | None, before: Binding | None
+) -> bool | None:
+    """Whether every reading that the clause speaks of stands in the stated relation.
+
+    "the others" are the records that the clause before did not speak of. None without a reading.
+    """
+    if binding.call.id == TOLD:
+        return None
+    near = near_words(figure)
+    apart = spoken_of(figure.clause, binding, before)
+    readings = [
+        field
+        for record in binding.wider()
+        if is_timed(record, None, window) and record.place not in apart
+        for field in _meant(record, near)
+    ]
+    if not readings:
+        return None
+    return all(_stands(figure, field) for field in readings)
+
+
+def _meant(record: RecordView, near: Near) -> list[Field]:
+    numeric = [field for field in record.fields if field.number is not None and not field.loose]
+    scores = [overlap(field, near) for field in numeric]
+    most = max(scores, default=0)
+    if most == 0 and (len(numeric) != 1 or record.fact.kind != "value"):
+        return []
+    return [field for score, field in zip(scores, numeric, strict=True) if score == most]
+
+
+def _stands(figure: Figure, field: Field) -> bool:
+    stated = figure.stated
+    number = field.number
+    if number is None:
+        return False
+    if stated.unit and unit_of(stated.unit):
+        converted = convert(number, field.unit, stated.unit)
+        if converted is None:
+            return False
+        number = converted
+    return compares(number, figure.operator, stated.number)
+
+
+def stands_beside(figure: Figure) -> bool:
+    """Whether a compared number stands so to the number before it: "-31 dBm, below -18 dBm"."""
+    stated = figure.stated
+    for token in reversed(figure.clause.tokens[: figure.place]):
+        if token.stated is None:
+            continue
+        other = token.stated
+        number = convert(other.number, other.unit, stated.unit) if stated.unit else other.number
+        return number is None or compares(number, figure.operator, stated.number)
+    return True
+
+
+def compares(left: Decimal, operator: str, right: Decimal) -> bool:
+    """Whether two numbers stand in a relation other than equality."""
+    match operator:
+        case "<":
+            return left < right
+        case "<=":
+            return left <= right
+        case ">":
+            return left > right
+        case _:
+            return left >= right
+
+
+def spoken_of(clause: Clause, binding: Binding, before: Binding | None) -> frozenset[int]:
+    """The records of the clause before, where this one speaks of "the others"."""
+    if before is None or before.call.id != binding.call.id or not speaks_of_others(clause):
+        return frozenset()
+    return frozenset().union(*before.best)

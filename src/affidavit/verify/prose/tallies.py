@@ -1,0 +1,165 @@
+"""Is a number how many there are? Records that hold the clause's words, things that it lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.clauses import OTHERS, Clause
+from affidavit.verify.prose.desk import TOLD, Desk
+from affidavit.verify.prose.figures import Figure, is_edge, is_end, near_words
+from affidavit.verify.prose.fitting import spoken_of
+from affidavit.verify.prose.lexicon import FUNCTION
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.counting import group_sizes
+from affidavit.verify.statements.fields import read_number
+from affidavit.verify.statements.units import agrees, named_unit, unit_of
+from affidavit.verify.statements.words import parts_of, stem
+
+
+def may_count(figure: Figure) -> bool:
+    """Whether a number can count: whole, without a unit, before a noun or behind "of the"."""
+    stated = figure.stated
+    if stated.unit and unit_of(stated.unit) is not None:
+        return False
+    if stated.number != stated.number.to_integral_value() or stated.number < 0 or is_end(figure):
+        return False
+    tokens, place = figure.clause.tokens, figure.place
+    after = next((token for token in tokens[place + 1 :] if token.text not in {")", "("}), None)
+    if after is None:
+        return figure.token.spelled
+    if after.kind is Kind.NUMBER:
+        return True
+    if after.kind in {Kind.NAME, Kind.QUOTE}:
+        return after.kind is Kind.NAME
+    low = after.text.casefold()
+    return after.kind is Kind.WORD and (
+        low in {"of", "were", "are", "was", "times", "went"} or stem(low) not in FUNCTION
+    )
+
+
+def by_count(
+    desk: Desk, figure: Figure, binding: Binding, before: Binding | None
+) -> frozenset[int] | None:
+    """The records that are so many and hold the clause's words; None where no count is that."""
+    if binding.call.id == TOLD or not may_count(figure):
+        return None
+    number = figure.stated.number
+    places = counted(desk, binding, figure.clause)
+    envelope = binding.call.call.envelope
+    narrower = len(places) < len(binding.call.records) - len(binding.call.frames)
+    if not envelope.truncated or narrower:
+        records = tuple(binding.call.records[place] for place in sorted(places))
+        if number in group_sizes(records):
+            return places
+    if not narrower and number in {Decimal(envelope.count), Decimal(envelope.total or envelope.count)}:
+        return places
+    if number in _whole(figure, binding, before):
+        return places
+    return None
+
+
+def _whole(figure: Figure, binding: Binding, before: Binding | None) -> frozenset[Decimal]:
+    """How many there are in all ("of the three runners"), or all but those before ("the others")."""
+    tokens = figure.clause.tokens[max(0, figure.place - 2) : figure.place]
+    words = {token.text.casefold() for token in tokens}
+    if binding.call.call.envelope.truncated:
+        return frozenset()
+    spoken = spoken_of(figure.clause, binding, before) if words & OTHERS else frozenset[int]()
+    if not spoken and not (words & {"of", "共", "这", "all", "in"}):
+        return frozenset()
+    left = tuple(
+        item for item in binding.call.records
+        if item.place not in spoken and item.place not in binding.call.frames
+    )  # fmt: skip
+    return frozenset(Decimal(size) for size in group_sizes(left))
+
+
+def counted(desk: Desk, binding: Binding, clause: Clause) -> frozenset[int]:
+    """The records that hold all of the clause's distinguishing words, at its moment."""
+    call = binding.call
+    places = frozenset().union(*binding.allowed)
+    for token in binding.held:
+        found = desk.places(call, token)
+        if token.kind in {Kind.WORD, Kind.QUOTE} and 0 < len(found) < len(call.records):
+            places = (places & found) or places
+    moments = clause.of(Kind.MOMENT)
+    if len(moments) == 1 and moments[0].moment and not is_edge(clause, moments[0]):
+        moment = moments[0].moment
+        at = frozenset(place for place in places if call.records[place].stands_at(moment))
+        places = at or places
+    return places
+
+
+def by_question(figure: Figure, binding: Binding) -> bool:
+    """Whether what was asked of the call holds the number: "traces of at least 3 s"."""
+    stated = figure.stated
+    if not stated.unit or unit_of(stated.unit) is None:
+        return False
+    for name, value in binding.call.arguments:
+        number, unit = read_number(value)
+        if number is not None and agrees(stated, number, unit or named_unit(parts_of(name))):
+            return True
+    window = binding.call.call.envelope.scope.window
+    if window is None:
+        return False
+    return agrees(stated, Decimal(str((window.end - window.start).total_seconds())), "s")
+
+
+def by_distinct(figure: Figure, binding: Binding) -> bool:
+    """Whether so many different things of the counted kind stand in the clause's records."""
+    number = figure.stated.number
+    words = [token.stems for token in near_words(figure).counted if token.kind is Kind.WORD]
+    kinds = frozenset().union(*words, frozenset[str]())
+    if figure.stated.unit or not kinds or number < 2 or binding.call.id == TOLD:
+        return False
+    values: dict[str, set[str]] = {}
+    for record in binding.wider():
+        for field in record.fields:
+            if field.number is None and field.names & kinds:
+                values.setdefault(field.name, set()).add(field.text)
+    return any(len(found) == number for found in values.values())
+
+
+def by_listing(figure: Figure) -> bool:
+    """Whether the clause itself lists so many names or moments: "two errors, at 06:00 and 07:00"."""
+    number = figure.stated.number
+    if figure.stated.unit and unit_of(figure.stated.unit) is not None:
+        return False
+    runs = listed(figure.clause.tokens[figure.place + 1 :])
+    return number >= 2 and any(number == run for run in runs)
+
+
+_JOINS = frozenset("and or , ( 和 、 与 及 at 以及".split())
+
+
+def listed(tokens: Iterable[Token]) -> tuple[int, ...]:
+    """The lengths of the lists of names, moments or ids in some tokens; a repeated one ends a list."""
+    runs: list[list[str]] = []
+    kind: Kind | None = None
+    for token in tokens:
+        if token.kind in {Kind.NAME, Kind.MOMENT, Kind.QUOTE} or (
+            token.kind is Kind.NUMBER and token.text.isdigit() and len(token.text) > 1
+        ):
+            if token.kind is kind and runs and token.text not in runs[-1]:
+                runs[-1].append(token.text)
+            else:
+                runs.append([token.text])
+            kind = token.kind
+        elif token.text.casefold() not in _JOINS:
+            kind = None
+    return tuple(len(run) for run in runs)
+
+
+def repeats(clause: Clause) -> bool:
+    """Whether a list names the same thing twice ("a-1 and a-1"): then it lists something else."""
+    last: Token | None = None
+    for token in clause.tokens:
+        if token.kind in {Kind.NAME, Kind.MOMENT, Kind.QUOTE}:
+            if last is not None and last.text.casefold() == token.text.casefold():
+                return True
+            last = token
+        elif token.text.casefold() not in _JOINS:
+            last = None
+    return False
