@@ -1,6 +1,7 @@
 """Collecting evidence: the loop that the harness owns and an agent only decides in (H1, K8, P3).
 
     open step left by an earlier driver? → finish it
+    an effect whose outcome is unknown?  → wait for whoever can tell
     may the next step happen?            → guards
     what is the next step?               → the agent
     enough seen already?                 → one stop notice, then one turn without tools
@@ -22,6 +23,7 @@ from affidavit.contract.agent import (
     Decision,
     Ending,
     GiveUp,
+    GuardResult,
     Investigator,
     Moment,
     ToolCallRequest,
@@ -37,6 +39,7 @@ from affidavit.contract.errors import (
 from affidavit.contract.ids import call_id
 from affidavit.contract.journal import Event, EventType
 from affidavit.contract.states import AgentStatus, ChatApplicationStatus, DiagnosisStopReason
+from affidavit.core.breaker import Circuits, CircuitState
 from affidavit.core.canonical import digest
 from affidavit.core.run import Run, Stage
 from affidavit.guards.chain import GuardChain, Verdict
@@ -44,8 +47,14 @@ from affidavit.ledger.reader import take_snapshot
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.ports.store import Artifact
 from affidavit.progress.saturation import Admission, admit_calls, saturation
-from affidavit.progress.tracker import retrace
-from affidavit.tools.boundary import execute_step, refuse_calls
+from affidavit.progress.tracker import Tracker, retrace
+from affidavit.tools.admission import Toolbox
+from affidavit.tools.boundary import (
+    close_calls,
+    execute_step,
+    refuse_calls,
+    wait_for_outcomes,
+)
 from affidavit.tools.catalogue import Catalogue
 from affidavit.tools.observation import Observer, calls_of
 
@@ -55,12 +64,23 @@ CALLS_PER_STEP_MAX: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """Who collects, with what, under which guards."""
+    """Who collects, with what, under which guards.
+
+    `circuits` are the breakers of all dependencies, shared by the runs of a process, or None: none
+    is ever open. `models` are the dependencies that the investigator thinks with.
+    """
 
     investigator: Investigator
     catalogue: Catalogue
     guards: GuardChain
     observer: Observer = field(default_factory=Observer)
+    circuits: Circuits | None = None
+    models: tuple[str, ...] = ()
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """What the boundary needs of it."""
+        return Toolbox(self.catalogue, self.guards, self.circuits)
 
 
 _ENDED: Final = {
@@ -68,8 +88,15 @@ _ENDED: Final = {
     AgentStatus.MAX_ITERATIONS: Ending.BUDGET_EXHAUSTED,
     AgentStatus.TIMEOUT: Ending.TIMED_OUT,
     AgentStatus.LOOP_DETECTED: Ending.LOOP_DETECTED,
+    AgentStatus.CANCELLED: Ending.CANCELLED,
 }
 """How collecting ends when a guard stops it with that status; any other status is a failure."""
+
+_CLOSED: Final = {
+    Ending.CANCELLED: "CANCELLED",
+    Ending.TIMED_OUT: "DEADLINE",
+}
+"""What stands on a call that is open when collecting ends so; otherwise STOPPED."""
 
 
 async def collect(run: Run, collection: Collection) -> None:
@@ -100,18 +127,31 @@ async def _advance(run: Run, collection: Collection) -> None:
     open_step = run.view.open_step()
     if open_step is not None:
         calls = calls_of(run.contents[open_step.digest])
-        await execute_step(run, collection.catalogue, open_step, calls)
+        state = _state(run, collection, open_step.step)
+        stop = await execute_step(run, collection.toolbox, state, open_step, calls)
+        if stop is not None:
+            await _end_guarded(run, stop)
         return
+    wait_for_outcomes(run)
     step = len(run.view.steps) + 1
     state = _state(run, collection, step)
     verdicts = await collection.guards.ask(Moment.BEFORE_THINKING, state, run.request)
     await run.note(_guards_checked(step, Moment.BEFORE_THINKING, verdicts))
     stopped = next((item.result for item in verdicts if not item.result.passed), None)
-    if stopped is not None and stopped.status is not None:
-        await _end(run, _ENDED.get(stopped.status, Ending.INTERNAL_FAILURE), stopped.status)
+    if stopped is not None:
+        await _end_guarded(run, stopped)
         return
     decision = await run.interruptible(lambda: collection.investigator.decide(state))
     await _take(run, collection, step, decision)
+
+
+async def _end_guarded(run: Run, stop: GuardResult) -> None:
+    """A guard ended the collection; one that fails, or means no end that there is, failed it."""
+    ending = None if stop.status is None else _ENDED.get(stop.status)
+    if ending is None or stop.status is None:
+        await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+    else:
+        await _end(run, ending, stop.status)
 
 
 async def _take(run: Run, collection: Collection, step: int, decision: Decision) -> None:
@@ -138,7 +178,7 @@ async def _take_calls(
     first = sum(len(item.calls) for item in run.view.steps) + 1
     ids = tuple(str(call_id(first + place)) for place in range(len(calls)))
     ledger = ledger_of(run, collection.catalogue)
-    gain = saturation(ledger, retrace(run.view, ledger))
+    gain = saturation(ledger, _without_polls(retrace(run.view, ledger), collection.catalogue))
     match admit_calls(gain, notice_given=run.view.stop_notice is not None):
         case Admission.ADMITTED:
             await run.record(_decided(step, "ACT", content, ids))
@@ -152,6 +192,17 @@ async def _take_calls(
         case Admission.VIOLATED:
             await run.record(_decided(step, "ACT", content))
             await _end(run, Ending.PROTOCOL_VIOLATED, AgentStatus.LOOP_DETECTED)
+
+
+def _without_polls(tracker: Tracker, catalogue: Catalogue) -> Tracker:
+    """A poll that shows nothing new is no step without gain: the loop guard caps polls (F35)."""
+    polls = {name for name, tool in catalogue.tools.items() if tool.polling}
+    return Tracker(
+        tuple(
+            replace(step, calls=tuple(call for call in step.calls if call.tool not in polls))
+            for step in tracker.steps
+        )
+    )
 
 
 def _encode(value: object) -> bytes:
@@ -191,14 +242,18 @@ def _state(run: Run, collection: Collection, step: int) -> AgentState:
         calls_left=limits.tool_calls - run.view.reserved_calls,
         seconds_left=run.remaining_s(),
         over_limit=run.view.over_limit,
+        models=collection.models,
+        circuits_open=_open_circuits(collection.circuits),
     )
+
+
+def _open_circuits(circuits: Circuits | None) -> tuple[str, ...]:
+    states = {} if circuits is None else circuits.states()
+    return tuple(sorted(name for name, state in states.items() if state is CircuitState.OPEN))
 
 
 def _guards_checked(step: int, moment: Moment, verdicts: tuple[Verdict, ...]) -> Event:
-    words = tuple(
-        (item.guard, "PASS" if item.result.passed else str(item.result.status), item.result.reason)
-        for item in verdicts
-    )
+    words = tuple(item.words() for item in verdicts)
     return Event(EventType.GUARDS_CHECKED, {"step": step, "moment": str(moment), "verdicts": words})
 
 
@@ -228,7 +283,10 @@ async def _end(
             "draft_digest": draft_digest,
         },
     )
-    await run.note(event)
+    open_step = run.view.open_step()
+    calls = () if open_step is None else calls_of(run.contents[open_step.digest])
+    closing = close_calls(run, calls, _CLOSED.get(ending, "STOPPED"))
+    await run.record(replace(closing, events=(*closing.events, event)))
 
 
 def _stop_reason(run: Run, ending: Ending) -> DiagnosisStopReason | None:

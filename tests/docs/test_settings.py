@@ -28,16 +28,26 @@ def test_every_setting_says_what_it_means() -> None:
         assert setting.description, name
 
 
-def profiles(page: str) -> dict[str, tuple[int, ...]]:
-    """The profiles of the page's table, each with its numbers in the order of `Limits`."""
-    rows = re.findall(r"(?m)^\| `(\w+)` \|((?: \d+ \|){5})$", page)
-    return {name: tuple(map(int, re.findall(r"\d+", numbers))) for name, numbers in rows}
+def profiles(page: str) -> dict[str, dict[str, int]]:
+    """The profiles of the page's table, each limit by its name."""
+    header = re.search(r"(?m)^\| profile \|(.*)$", page)
+    assert header is not None
+    limits = re.findall(r"`(\w+)`", header[1])
+    rows = re.findall(r"(?m)^\| `(\w+)` \|((?: \d+ \|)+)$", page)
+    return {
+        name: dict(zip(limits, map(int, re.findall(r"\d+", numbers)), strict=True))
+        for name, numbers in rows
+    }
 
 
 def test_the_profiles_on_the_page_are_the_code_s() -> None:
-    assert profiles(PAGE.read_text(encoding="utf-8")) == {
-        name: tuple(limits.model_dump().values()) for name, limits in PROFILES.items()
+    page = PAGE.read_text(encoding="utf-8")
+    assert profiles(page) == {
+        name: limits.model_dump(exclude_none=True) for name, limits in PROFILES.items()
     }
+    assert ("No profile limits money." in page) == all(
+        limits.model_dump().get("money_micros") is None for limits in PROFILES.values()
+    )
 
 
 def test_an_undocumented_setting_would_be_seen() -> None:

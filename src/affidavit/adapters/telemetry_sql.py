@@ -169,11 +169,11 @@ def resource_shifts(metrics: str, bounds: Bounds) -> Query:
     """How far cpu and memory of each service rose over their own median.
 
     strength = (second highest of the incident - median before) / max(1.4826 MAD, 15 % of the
-    median, 2 points of cpu or 1 of memory); a share (utilization) goes before raw usage. Columns: service, resource (cpu or memory), metric,
-    statistic, unit, before, after, scale, strength, samples, baseline_samples, and the onset as an
-    interval: normal_us, the sample before, and abnormal_us, the first three scales above (both
-    null where none is). Series named system.* belong to a node and are shared by what runs on it:
-    they convict nobody.
+    median, 2 points of cpu or 1 of memory); a share (utilization) goes before raw usage.
+    Columns: service, resource (cpu or memory), metric, statistic, unit, before, after, scale,
+    strength, samples, baseline_samples, and the onset as an interval: normal_us, the sample
+    before, and abnormal_us, the first three scales above (both null where none is). Series
+    named system.* belong to a node and are shared by what runs on it: they convict nobody.
     """
     columns = f"""service_name AS service, metric_name AS metric, statistic, unit, value, at_us,
         CASE WHEN metric_name LIKE 'system.%' THEN NULL

@@ -27,10 +27,14 @@ LEADING: Final[Mapping[EventType, str]] = MappingProxyType(
     {
         EventType.ROUTING_DECISION: "intent",
         EventType.STATUS_CHANGED: "status",
+        EventType.COMMAND_REFUSED: "code",
         EventType.STEP_DECIDED: "decision",
+        EventType.APPROVAL_DECIDED: "decision",
         EventType.TOOL_CALL_READY: "evidence_status",
         EventType.TOOL_CALL_ERROR: "error_code",
         EventType.TOOL_CALL_REFUSED: "code",
+        EventType.TOOL_CALL_LATE: "outcome",
+        EventType.OUTCOME_RESOLVED: "outcome",
         EventType.STOP_NOTICE_GIVEN: "reason",
         EventType.COLLECTION_ENDED: "ending",
         EventType.MODEL_CALL_REFUSED: "code",
@@ -51,12 +55,13 @@ LEADING: Final[Mapping[EventType, str]] = MappingProxyType(
 
 SHOWN: Final = (
     *("step", "tool_call_id", "of", "tool", "attempt", "agent", "judge", "model", "purpose"),
-    *("count", "total", "truncated", "violations", "refusals", "withdrawn", "sentences"),
-    "codes",
+    *("count", "total", "truncated", "violations", "refusals", "withdrawn", "sentences", "codes"),
+    *("call", "input_bytes", "reserved_tokens", "reserved_micros", "needed_tokens"),
+    *("tokens_in", "tokens_out", "micros", "counted"),
     *("decision", "fallback_type", "failure_code", "agent_status", "stop_reason"),
-    *("by", "holder", "epoch", "reason", "slept_ms", "version"),
+    *("kind", "by", "holder", "epoch", "reason", "slept_ms", "expires_us", "version"),
 )
-"""Further fields, in this order; digests and limits stand in the journal itself."""
+"""Further fields, in this order; every other one, digests above all, is for the journal alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,8 +196,12 @@ _SAYS: Final[Mapping[EventType, _Say]] = MappingProxyType(
         EventType.CANCEL_REQUESTED: _says("somebody asked to cancel"),
         EventType.RUN_PAUSED: _says("the run waits; `affidavit runs resume` goes on"),
         EventType.RUN_RESUMED: _says("the run goes on where it was"),
+        EventType.COMMAND_REFUSED: _says("a word from elsewhere that did not count"),
         EventType.GUARDS_CHECKED: _guards,
+        EventType.CALLS_CHECKED: _says("may these calls be executed?"),
         EventType.STEP_DECIDED: _step,
+        EventType.APPROVAL_REQUESTED: _says("a person has to decide about exactly this action"),
+        EventType.APPROVAL_DECIDED: _says("a person decided about exactly this action"),
         EventType.TOOL_CALL_INTENDED: _says("the call is about to run"),
         EventType.TOOL_CALL_PROJECTING: _says("its raw answer is kept, and shown to nobody"),
         EventType.TOOL_CALL_READY: _choose(
@@ -205,6 +214,10 @@ _SAYS: Final[Mapping[EventType, _Say]] = MappingProxyType(
         EventType.TOOL_CALL_ERROR: _says("the call failed; it is evidence of nothing"),
         EventType.TOOL_CALL_REFUSED: _says("the call was not executed"),
         EventType.TOOL_CALL_REUSED: _says("an equal, earlier call answers"),
+        EventType.TOOL_CALL_LATE: _says(
+            "it ended when nobody waited any more, and counts for nothing"
+        ),
+        EventType.OUTCOME_RESOLVED: _says("an operator recorded what became of the effect"),
         EventType.STOP_NOTICE_GIVEN: _says("looking further stopped paying; one turn to conclude"),
         EventType.COLLECTION_ENDED: _choose("ending", _ENDINGS),
         EventType.MODEL_CALL_INTENDED: _says("tokens are held back for one call of a model"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, NoReturn
 
 from affidavit.affidavit.exact import write_exact
 from affidavit.contract.agent import AgentRequest, AgentState, Decision
@@ -120,7 +120,7 @@ def _refused(what: str) -> InputRefused:
     )
 
 
-def require_recorded(order: GateOrder) -> None:
+def refuse_supplied(order: GateOrder) -> NoReturn:
     """Refuse an answer whose calls we did not record, before anything is written (C12, K0).
 
     A fallback would not do: it would show as verified what its reader has just said not to trust.
@@ -154,10 +154,11 @@ def gate_request(order: GateOrder, run_id: str, tenant: str) -> AgentRequest:
     )
 
 
-def order_digest(request: AgentRequest) -> str | None:
-    """The address of the order that a run was handed, or None where it was not supplied."""
-    source = request.source or ""
-    return source.removeprefix(SOURCE_PREFIX) if source.startswith(SOURCE_PREFIX) else None
+def order_digest(source: str | None) -> str | None:
+    """The address of the order that a run was handed, by its request's source; None where the run
+    was not supplied."""
+    known = source is not None and source.startswith(SOURCE_PREFIX)
+    return source.removeprefix(SOURCE_PREFIX) if source is not None and known else None
 
 
 # --- The world of a gate run ------------------------------------------------------------------
@@ -185,16 +186,7 @@ def supplied_catalogue(calls: Iterable[SuppliedCall]) -> Catalogue:
 
 def _supplied_tool(call: SuppliedCall) -> Tool[Record]:
     origin = source_of(call.tool, call.arguments, call.emitter, call.evidence_class)
-
-    def scope_of(arguments: Record, context: ToolContext) -> Scope:
-        return Scope(tenant=context.tenant)
-
-    async def fetch(arguments: Record, scope: Scope) -> bytes:
-        raise ToolFailed("a supplied tool is not called", code="SOURCE_UNAVAILABLE")
-
-    def project(raw: bytes, arguments: Record, scope: Scope, now: datetime) -> Envelope:
-        raise ValueError("a supplied tool returns nothing")
-
+    absent = AbsentTool()
     return Tool(
         name=call.tool,
         description="came with somebody's answer",
@@ -202,10 +194,26 @@ def _supplied_tool(call: SuppliedCall) -> Tool[Record]:
         source=call.tool,
         evidence_class=origin.evidence_class,
         arguments=SuppliedArguments,
-        scope_of=scope_of,
-        fetch=fetch,
-        project=project,
+        scope_of=absent.scope_of,
+        fetch=absent.fetch,
+        project=absent.project,
     )
+
+
+class AbsentTool:
+    """A tool that somebody else called: it is known by name, and cannot be called here."""
+
+    def scope_of(self, arguments: Record, context: ToolContext) -> Scope:
+        """The tenant's; nothing was asked."""
+        return Scope(tenant=context.tenant)
+
+    async def fetch(self, arguments: Record, scope: Scope) -> bytes:
+        """Raises ToolFailed (SOURCE_UNAVAILABLE)."""
+        raise ToolFailed("a supplied tool is not called", code="SOURCE_UNAVAILABLE")
+
+    def project(self, raw: bytes, arguments: Record, scope: Scope, now: datetime) -> Envelope:
+        """Raises ValueError: there is nothing to project."""
+        raise ValueError("a supplied tool returns nothing")
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,10 @@ app = typer.Typer(
 )
 runs = typer.Typer(help="Runs of this machine.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(runs, name="runs")
+evaluations = typer.Typer(
+    help="How good is it? Against known answers.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(evaluations, name="eval")
 
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
 StoreUrl = Annotated[str, typer.Option("--store", help="Where runs live: sqlite:PATH or memory:.")]
@@ -82,6 +86,46 @@ def diagnose(
 
     order = diagnosing.Order(Path(source), question, limits, store, out, as_json)
     diagnosing.diagnose(order)
+
+
+@app.command()
+def gate(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
+    answer: Annotated[
+        str, typer.Argument(help="A file with the answer; - is standard input.", metavar="ANSWER")
+    ],
+    source_format: Annotated[
+        str, typer.Option("--from", help="The answer's form: gate, or holmes.")
+    ] = "gate",
+    question: Annotated[
+        str, typer.Option("--question", "-q", help="What was asked, where the answer names none.")
+    ] = "",
+    withdraw: Annotated[
+        bool,
+        typer.Option("--withdraw", help="Take back single sentences that nothing proves."),
+    ] = False,
+    require_recorded: Annotated[
+        bool,
+        typer.Option("--require-recorded", help="Refuse calls that came with the answer."),
+    ] = False,
+    store: StoreUrl = "",
+    out: Out = None,
+    as_json: Json = False,
+) -> None:
+    """Check another agent's answer against its tool calls; exits as `diagnose` does."""
+    from affidavit.cli import gating
+
+    gating.gate(
+        gating.GateOptions(
+            answer=answer,
+            source_format=source_format,
+            question=question,
+            store=store,
+            out=out,
+            withdraw=withdraw,
+            require_recorded=require_recorded,
+            as_json=as_json,
+        )
+    )
 
 
 @app.command()
@@ -157,9 +201,22 @@ def runs_resume(
     run_id: RunId, store: StoreUrl = "", out: Out = None, as_json: Json = False
 ) -> None:
     """Go on with a run that was paused or lost its process. What was recorded is reused."""
-    from affidavit.cli import diagnosing
+    from affidavit.cli import gating
 
-    diagnosing.resume(run_id, store, out, as_json=as_json)
+    gating.resume(run_id, store, out, as_json=as_json)
+
+
+@evaluations.command("gate")
+def eval_gate(
+    files: Annotated[
+        list[Path], typer.Argument(help="Labelled answers, JSON lines.", metavar="FILE…")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Score the gate over labelled answers. Exit: 1 when something unsupported was published."""
+    from affidavit.cli import scoring
+
+    scoring.score(tuple(files), as_json=as_json)
 
 
 def run() -> NoReturn:

@@ -119,7 +119,7 @@ async def _diagnose(order: Order) -> int:
             world = replace(bare, driver=replace(bare.driver, store=store))
             await start(world, request)
             tell(f"run {request.run_id}: {request.question}")
-            return await _conduct(world, store, request.run_id, order)
+            return await conduct(world, store, request.run_id, order)
 
 
 def resume(run_id: str, store: str, out: Path | None, *, as_json: bool) -> NoReturn:
@@ -135,11 +135,11 @@ async def _resume(run_id: str, order: Order) -> int:
         if await stored_release(store, run_id) is None:
             source = await source_of(store, run_id)
             async with incident_world(source, store, listen=Watcher()) as (world, _):
-                return await _conduct(world, store, run_id, order)
+                return await conduct(world, store, run_id, order)
         return await _show_stored(store, run_id, order)
 
 
-async def _conduct(world: World, store: Store, run_id: str, order: Order) -> int:
+async def conduct(world: World, store: Store, run_id: str, order: Order) -> int:
     """Drive the run to its answer or a pause; the exit code says which."""
     try:
         driven = await heeding_signals(store, run_id, partial(_drive, run_id, world))

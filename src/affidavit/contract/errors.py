@@ -115,10 +115,17 @@ class PauseAsked(RunStopped):
     """The run is to wait; it goes on, where it was, when somebody drives it again.
 
     `reason` is a stable word: asked, stopping, approval, outcome. `wake_at_us` is when it goes on
-    by itself (microseconds since 1970 UTC), or None: only when it is called.
+    by itself (microseconds since 1970 UTC), or None: only when it is called. `waits_for` are the
+    calls that a person has to say something about.
     """
 
-    def __init__(self, reason: str = "asked", wake_at_us: int | None = None) -> None:
+    def __init__(
+        self,
+        reason: str = "asked",
+        wake_at_us: int | None = None,
+        waits_for: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.wake_at_us = wake_at_us
+        self.waits_for = waits_for

@@ -256,15 +256,14 @@ class Run:
         self._late.append(event)
 
     async def pause(self, asked: PauseAsked) -> bool:
-        """Put the run to sleep; False when what it would have waited for has come meanwhile.
+        """Put the run to sleep; False when something that it would wait for has come meanwhile.
 
         No word from elsewhere is taken in between the look and the append, nor after it: so none
         is taken in by a driver that leaves.
         """
         async with self._looking:
-            if asked.reason == APPROVAL and not self.view.waiting():
-                return False
-            if asked.reason == OUTCOME and not self.view.unresolved():
+            known = (self.view.calls[key] for key in asked.waits_for)
+            if not all(call.waits_for_approval or call.is_unresolved for call in known):
                 return False
             paused = Event(EventType.RUN_PAUSED, {"reason": asked.reason})
             await self.record(

@@ -9,9 +9,10 @@ progress, the same with the same is none (F33). Four ways of going round end the
     invention  steps in a row in which every call names a tool that there is not (R52)
     stubborn   steps in a row whose every call is one tool failing or refused in one same way
 
-A tool that declares itself `polling` may give the same answer `polls_max` times in a row; until then
-its calls are no part of any cycle (F35). The guard holds no state and reads no model's context: it
-looks at what the ledger says of the whole run, so it survives compression and resume (R29).
+A tool that declares itself `polling` may give the same answer `polls_max` times in a row; until
+then its calls are no part of any cycle (F35). The guard holds no state and reads no model's
+context: it looks at what the ledger says of the whole run, so it survives compression and resume
+(R29).
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ _WORD: Final = re.compile(r"[^\W\d_]+|\d+|_")
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """One call as the guard compares it. An invented tool is one and the same, whatever its name."""
+    """One call as the guard compares it. Every invented tool is one and the same."""
 
     tool: str
     exact: str
@@ -94,12 +95,12 @@ def find_loop(
     if poll is not None:
         return f"poll of {poll}"
     steps = _steps(observations, frozenset(polling))
+    if len(tuple(takewhile(_is_invented, reversed(steps)))) >= INVENTIONS_MAX:
+        return "invented tools"
     for kind, repeats in (("exact", REPEATS_MAX), ("near", NEAR_REPEATS_MAX)):
         period = cycle_period([_signature(step, kind) for step in steps], repeats)
         if period is not None:
             return f"{'cycle' if kind == 'exact' else 'near cycle'} of {period}"
-    if _trailing(steps, lambda call: call.tool == UNKNOWN) >= INVENTIONS_MAX:
-        return "invented tools"
     return _stubborn(observations, frozenset(polling))
 
 
@@ -159,5 +160,34 @@ def _blur(value: object) -> object:
             return str(value)
 
 
-def _trailing(steps: Sequence[Step], is_so: object) -> int:
-    raise NotImplementedError
+def _overdue_poll(observations: Sequence[Observation], polling: Mapping[str, int]) -> str | None:
+    """The polling tool that gave one answer more often in a row than it declared, or None."""
+    streaks: dict[str, tuple[str, int]] = {}
+    for item in observations:
+        if item.tool not in polling:
+            continue
+        call = _call(item)
+        answer, streak = streaks.get(call.exact, ("", 0))
+        streak = streak + 1 if call.answer == answer else 1
+        streaks[call.exact] = (call.answer, streak)
+        if streak > (polling[item.tool] or REPEATS_MAX):
+            return item.tool
+    return None
+
+
+def _is_invented(step: Step) -> bool:
+    return all(call.tool == UNKNOWN for call in step)
+
+
+def _stubborn(observations: Sequence[Observation], polling: frozenset[str]) -> str | None:
+    """The tool that was asked in vain, and nothing else, in each of the last steps, or None."""
+    seen = [item for item in observations if item.tool not in polling]
+    steps = [tuple(items) for _, items in groupby(seen, key=lambda item: item.step)]
+    last = steps[-STUBBORN_MAX:]
+    if len(last) < STUBBORN_MAX:
+        return None
+    failures = {(item.tool, item.code) for step in last for item in step}
+    kinds = {item.kind for step in last for item in step}
+    if len(failures) > 1 or not kinds <= {ObservationKind.FAILED, ObservationKind.REFUSED}:
+        return None
+    return "one failure again and again"

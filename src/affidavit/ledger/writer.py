@@ -13,15 +13,20 @@ from affidavit.contract.evidence import Envelope, Scope
 from affidavit.contract.journal import Event, EventType
 from affidavit.contract.states import EvidenceClass, Provenance
 from affidavit.core.canonical import canonical_json, digest
-from affidavit.ports.store import Artifact
+from affidavit.ports.store import ApprovalAsk, Artifact
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One stage of a call's life, ready to be appended."""
+    """One stage of a call's life, ready to be appended.
+
+    `asked` are actions that wait for a person from now on, `answered` the calls that no longer do.
+    """
 
     events: tuple[Event, ...]
     artifacts: tuple[Artifact, ...] = ()
+    asked: tuple[ApprovalAsk, ...] = ()
+    answered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class CallHeader:
     effect: str = "read"
     provenance: Provenance = Provenance.RECORDED
     agent_path: str = ""
+    idempotency_key: str | None = None
 
 
 def artifact(kind: str, content: bytes) -> Artifact:
@@ -45,18 +51,35 @@ def artifact(kind: str, content: bytes) -> Artifact:
 
 
 def header_bytes(header: CallHeader) -> bytes:
-    """The canonical request artifact: arguments, scope, class and provenance."""
-    return canonical_json(
+    """The canonical request artifact: arguments, scope, class, provenance; an effect's own key."""
+    body: dict[str, object] = {
+        "tool_call_id": header.tool_call_id,
+        "tool": header.tool,
+        "arguments": header.arguments,
+        "scope": header.scope.model_dump(mode="json"),
+        "evidence_class": str(header.evidence_class),
+        "provenance": str(header.provenance),
+        "agent_path": header.agent_path,
+    }
+    if header.idempotency_key is not None:
+        body["idempotency_key"] = header.idempotency_key
+    return canonical_json(body)
+
+
+def ask_person(step: int, ask: ApprovalAsk, shown: bytes) -> Written:
+    """A person is asked about one action; `shown` is the page that the person sees (H10)."""
+    event = Event(
+        EventType.APPROVAL_REQUESTED,
         {
-            "tool_call_id": header.tool_call_id,
-            "tool": header.tool,
-            "arguments": header.arguments,
-            "scope": header.scope.model_dump(mode="json"),
-            "evidence_class": str(header.evidence_class),
-            "provenance": str(header.provenance),
-            "agent_path": header.agent_path,
-        }
+            "step": step,
+            "tool_call_id": ask.tool_call_id,
+            "tool": ask.tool,
+            "action_digest": ask.action_digest,
+            "shown_digest": ask.shown_digest,
+            "expires_us": ask.expires_us,
+        },
     )
+    return Written((event,), (artifact("approval", shown),), asked=(ask,))
 
 
 def intend(header: CallHeader, attempt: int) -> Written:
@@ -107,9 +130,14 @@ def fail(tool_call_id: str, error_code: str) -> Written:
 
 
 def refuse(step: int, tool_call_id: str, tool: str, code: str) -> Written:
-    """The call was blocked and never executed (H2)."""
+    """The call was blocked and never executed (H2); nobody need decide about it any more."""
     data = {"step": step, "tool_call_id": tool_call_id, "tool": tool, "code": code}
-    return Written((Event(EventType.TOOL_CALL_REFUSED, data),))
+    return Written((Event(EventType.TOOL_CALL_REFUSED, data),), answered=(tool_call_id,))
+
+
+def late(tool_call_id: str, outcome: str) -> Event:
+    """A call ended after nobody waited for it any more; it is settled, and stays as it was (K5)."""
+    return Event(EventType.TOOL_CALL_LATE, {"tool_call_id": tool_call_id, "outcome": outcome})
 
 
 def reuse(step: int, tool_call_id: str, of: str) -> Written:

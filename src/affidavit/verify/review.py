@@ -156,7 +156,10 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
             continue
         unit = str(fields.get("unit") or "")
         numbers.extend(
-            GrantedNumber(Stated(value, unit), call, facts, item.statement.kind == "count")
+            GrantedNumber(
+                Stated(value, unit), call, _facts_of(item.statement.kind, key, facts),
+                item.statement.kind == "count",
+            )
             for key in ("value", "from_", "to")
             if isinstance(value := fields.get(key), Decimal)
             for call, facts in item.outcome.facts
@@ -171,6 +174,13 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
         isinstance(item.outcome, Proved) for item in proofs
     )
     return Granted(tuple(numbers), whole, tuple(moments), names_in(joined), stems_of(joined))
+
+
+def _facts_of(kind: str, key: str, facts: tuple[int, ...]) -> tuple[int, ...]:
+    """The facts of one end of a change: its first is `from`, its last `to`."""
+    if kind != "change" or len(facts) < 2:
+        return facts
+    return facts[:1] if key == "from_" else facts[-1:]
 
 
 def _moments(statement: Statement) -> list[datetime]:

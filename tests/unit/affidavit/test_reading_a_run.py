@@ -82,6 +82,7 @@ def test_every_field_of_every_kind_is_shown_or_kept_back_on_purpose() -> None:
         *("tenant", "request_digest", "limits", "catalogue_digest", "digest", "calls", "effect"),
         *("raw_digest", "result_digest", "draft_digest", "patch_digest", "reason_digest"),
         *("release_digest", "input_digest", "output_digest", "moment", "verdicts"),
+        *("action_digest", "shown_digest"),
         *("intent", "status", "evidence_status", "error_code", "code", "ending", "result"),
         *("verdict", "outcome", "run_state"),
     }

@@ -301,7 +301,7 @@ async def test_an_answer_that_cannot_be_recorded_is_not_used() -> None:
         pass
     clock.shift(LEASE_TTL_S + 1)
     model = ScriptedModel([say("lost")])
-    broken = FaultyStore(inner, Fault(3, times=None))
+    broken = FaultyStore(inner, Fault(4, times=None))
     with pytest.raises(RecordFailed):
         async with driven(broken, clock=clock, asked=request(limits=WIDE)) as run:
             await desk_of(run, model).ask(ask_for())

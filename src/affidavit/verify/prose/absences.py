@@ -13,7 +13,7 @@ from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose.clauses import Clause, is_negative
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
-from affidavit.verify.prose.times import resolve
+from affidavit.verify.prose.times import is_backwards, resolve
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.absence import SPLIT, asked, phrases
 from affidavit.verify.statements.records import CallView
@@ -49,6 +49,8 @@ def _counts_zero(clause: Clause) -> bool:
 
 def _against(desk: Desk, clauses: tuple[Clause, ...], call: CallView) -> list[SupportCode]:
     codes: list[SupportCode] = []
+    if any(is_backwards(clause, call.call.envelope.scope.window) for clause in clauses):
+        codes.append(SupportCode.WINDOW_REFUTED)
     tokens = [token for clause in clauses for token in clause.tokens]
     for token in tokens:
         code = _token(desk, token, call)

@@ -59,11 +59,22 @@ def content_of(clause: Clause) -> tuple[Token, ...]:
     )  # fmt: skip
 
 
-def bind(desk: Desk, clause: Clause, call: CallView) -> Binding | None:
-    """The clause in one call; None where its names stand in no record together."""
+def bind(desk: Desk, clause: Clause, call: CallView) -> tuple[Binding, ...]:
+    """The clause in one call: among its items, and among what stands around them.
+
+    None at all where its names stand in no record together.
+    """
     everything = frozenset(range(len(call.records)))
-    everything = everything - call.frames or everything
-    groups = _groups(clause, call, desk)
+    items = everything - call.frames or everything
+    sets = (items, call.frames) if call.frames and items != everything else (items,)
+    found = (_bind(desk, clause, call, places) for places in sets)
+    return tuple(binding for binding in found if binding is not None)
+
+
+def _bind(
+    desk: Desk, clause: Clause, call: CallView, everything: frozenset[int]
+) -> Binding | None:
+    groups = _groups(clause, call, desk, everything)
     allowed = _allowed(groups, everything)
     if allowed is None:
         return None
@@ -78,7 +89,7 @@ def bind(desk: Desk, clause: Clause, call: CallView) -> Binding | None:
         for token in (*clause.names, *clause.topics)
     )
     held, unheld = _words(desk, clause, call, allowed)
-    best = tuple(_best(desk, held, call, found) for found in allowed)
+    best = tuple(_at_moment(clause, call, _best(desk, held, call, found)) for found in allowed)
     return Binding(call, allowed, best, held, unheld, named)
 
 
@@ -92,7 +103,9 @@ def _topics(desk: Desk, clause: Clause, call: CallView) -> frozenset[int]:
     return found or frozenset()
 
 
-def _groups(clause: Clause, call: CallView, desk: Desk) -> list[list[frozenset[int]]]:
+def _groups(
+    clause: Clause, call: CallView, desk: Desk, everything: frozenset[int]
+) -> list[list[frozenset[int]]]:
     """The clause's names that the call's records hold, listed ones together."""
     groups: list[list[frozenset[int]]] = []
     listing = False
@@ -109,7 +122,7 @@ def _groups(clause: Clause, call: CallView, desk: Desk) -> list[list[frozenset[i
             continue
         if named:
             places = desk.places(call, token, named=negative)
-            if places and places <= call.frames and len(call.records) > len(call.frames):
+            if places and not places & everything and places <= call.frames:
                 continue
             if places and listing and groups:
                 groups[-1].append(places)
@@ -157,6 +170,18 @@ def _words(
         else:
             unheld.append(token)
     return tuple(held), tuple(unheld)
+
+
+def _at_moment(clause: Clause, call: CallView, found: frozenset[int]) -> frozenset[int]:
+    """Of the best records those that stand at the clause's moments, where some do."""
+    moments = [token.moment for token in clause.of(Kind.MOMENT) if token.moment]
+    if not moments:
+        return found
+    at = frozenset(
+        place for place in found
+        if any(call.records[place].stands_at(moment) for moment in moments)
+    )  # fmt: skip
+    return at or found
 
 
 def _best(

@@ -14,6 +14,7 @@ from typing import Final
 from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.contract.statement import CauseStatement
 from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose.clauses import split_clauses
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.markers import causal_in
@@ -28,7 +29,7 @@ CAUSE_SHARE_MIN: Final = 0.6
 
 def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> SupportCode | None:
     """None where the cause is proved; else the code that says which leg is missing."""
-    ends = _core(effect), _core(cause)
+    ends = _core(effect), _first(cause)
     if not ends[0] or not ends[1]:
         return SupportCode.CAUSE_UNPROVED
     if _told(desk, *ends):
@@ -54,6 +55,15 @@ def _core(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         or (token.kind is Kind.NUMBER and len(token.text) >= 3 and not token.spelled)
         or (token.kind is Kind.WORD and token.role is Role.CONTENT)
     )  # fmt: skip
+
+
+def _first(cause: tuple[Token, ...]) -> tuple[Token, ...]:
+    """What the cause is: its first clause that says anything. What follows it is told beside it."""
+    for clause in split_clauses(cause):
+        core = _core(clause.tokens)
+        if core:
+            return core
+    return ()
 
 
 def _told(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> bool:

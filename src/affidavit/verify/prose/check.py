@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -13,7 +12,7 @@ from affidavit.verify.prose import absences, actions, causes, computing, directi
 from affidavit.verify.prose import fitting, markers, nouns, tallies
 from affidavit.verify.prose import polarity, quantifiers, roles, times
 from affidavit.verify.prose.binding import Binding, bind, content_of, together
-from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses
+from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses, split_statements
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.numbering import is_identity, labelled, names_thing
@@ -93,24 +92,10 @@ def check_sentence(desk: Desk, text: str, context: Context) -> Findings:
             findings.refuse(code)
         return findings
     check = _Check(desk, context, findings, context.topics)
-    for piece in _statements(tokens):
+    for piece in split_statements(tokens):
         check.statement(piece, text)
     check.findings.topics = check.topics
     return check.findings
-
-
-def _statements(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
-    """The independent statements of a sentence: what semicolons and full stops part."""
-    piece: list[Token] = []
-    for token in tokens:
-        if token.kind is Kind.SIGN and token.text in {";", "；", ".", "。", "!", "?", "！", "？"}:
-            if piece:
-                yield tuple(piece)
-            piece = []
-        else:
-            piece.append(token)
-    if piece:
-        yield tuple(piece)
 
 
 @dataclass(slots=True)
@@ -187,7 +172,7 @@ class _Check:
 
     def _clause(self, clause: Clause, *, effect: bool) -> None:
         desk = self.desk
-        bindings = [found for call in desk.all if (found := bind(desk, clause, call)) is not None]
+        bindings = [found for call in desk.all for found in bind(desk, clause, call)]
         chosen = self._choose(clause, bindings)
         self._words(clause, chosen, effect=effect)
         if tallies.repeats(clause):
@@ -338,7 +323,7 @@ class _Check:
             (*self.context.pool.numbers, *self.findings.numbers),
             (*self.context.pool.moments, *self.findings.moments),
         )
-        top = [item for item in chosen if len(item.held) == len(chosen[0].held)]
+        top = self._speaking(chosen)
         records = tuple(record for item in top for record in item.records())[:RECORDS_MAX]
         if computing.is_difference(figure) or computing.is_multiple(figure):
             return computing.by_computing(figure, pool, records)
@@ -353,6 +338,18 @@ class _Check:
         if True in said or False in said:
             return True in said or computing.by_computing(figure, pool, records)
         return self._by_count(figure, top) or computing.by_computing(figure, pool, records)
+
+    def _speaking(self, chosen: list[Binding]) -> list[Binding]:
+        """The calls that hold as much as the best of them: every word, or every claim and name."""
+        if not chosen:
+            return []
+        most = len(chosen[0].held)
+        named = bool(chosen[0].named)
+        claimed = {token for token in chosen[0].held if nouns.claims(token)}
+        return [
+            item for item in chosen
+            if len(item.held) == most or (named and item.named and claimed <= set(item.held))
+        ]
 
     def _by_count(self, figure: figures.Figure, top: list[Binding]) -> bool:
         if any(
@@ -386,7 +383,7 @@ class _Check:
         return False
 
     def _by_field(self, figure: figures.Figure, clause: Clause, binding: Binding) -> bool | None:
-        window = self._window(clause, binding)
+        window = self._window(clause, binding, figure)
         if figure.operator != "=":
             said = fitting.by_comparison(figure, binding, window, self.before)
             if said is not None:
@@ -395,9 +392,13 @@ class _Check:
                 return False
         return fitting.by_field(figure, binding, window)
 
-    def _window(self, clause: Clause, binding: Binding) -> tuple[datetime, datetime] | None:
+    def _window(
+        self, clause: Clause, binding: Binding, figure: figures.Figure | None = None
+    ) -> tuple[datetime, datetime] | None:
         scope = binding.call.call.envelope.scope.window
         others = tuple(record.at for record in binding.wider() if record.at)
+        if figure is not None and figures.stays(figure):
+            return times.from_last(clause, figure.token, scope, others)
         return times.span_of(clause, scope, others)
 
     def _moments(self, clause: Clause, chosen: list[Binding]) -> None:
@@ -405,6 +406,10 @@ class _Check:
             moment = token.moment
             assert moment is not None
             granted = any(moment.matches(at) for at in self.context.granted.moments)
+            scope = chosen[0].call.call.envelope.scope.window if chosen else None
+            if times.is_backwards(clause, scope):
+                self.findings.refuse(SupportCode.WINDOW_REFUTED, token.text)
+                continue
             if granted or any(
                 times.bound_moment(self.desk, clause, token, binding) for binding in chosen
             ):
@@ -432,7 +437,7 @@ class _Check:
         top = [item for item in chosen if len(item.held) == len(chosen[0].held)]
         if polarity.denied_words(self.desk, clause, chosen):
             self.findings.refuse(SupportCode.NEGATION_REFUTED, "(denied)")
-        if is_negative(clause) and not any(polarity.denial_shown(item) for item in top):
+        if is_negative(clause) and not any(polarity.denial_shown(clause, item) for item in top):
             self.findings.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
         self._quantity_words(clause, chosen)
         if roles.are_swapped(clause, chosen):

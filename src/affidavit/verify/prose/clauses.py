@@ -7,6 +7,7 @@ a pronoun, or names nothing, goes on speaking about the names of the one before.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -198,3 +199,17 @@ def is_negative(clause: Clause) -> bool:
         token.kind is Kind.WORD and token.role in {Role.NEGATION, Role.NONE}
         for token in clause.tokens
     )
+
+
+def split_statements(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
+    """The independent statements of a sentence: what semicolons and full stops part."""
+    piece: list[Token] = []
+    for token in tokens:
+        if token.kind is Kind.SIGN and token.text in {";", "；", ".", "。", "!", "?", "！", "？"}:
+            if piece:
+                yield tuple(piece)
+            piece = []
+        else:
+            piece.append(token)
+    if piece:
+        yield tuple(piece)

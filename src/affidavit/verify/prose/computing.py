@@ -9,6 +9,8 @@ from decimal import Decimal
 from typing import Final
 
 from affidavit.verify.prose.figures import Figure
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.tokens import Kind
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
 
@@ -32,7 +34,13 @@ SPAN_SLACK: Final = Decimal("0.02")
 def is_difference(figure: Figure) -> bool:
     """Whether the number says by how much something moved ("by 25.3"), and is no reading."""
     tokens, place = figure.clause.tokens, figure.place
-    return bool(place) and tokens[place - 1].text.casefold() == "by"
+    if not place or tokens[place - 1].text.casefold() != "by":
+        return False
+    return any(
+        token.kind is Kind.WORD
+        and (token.role in {Role.UP, Role.DOWN} or token.text.casefold() in _DIFFERING - {"by"})
+        for token in tokens[:place]
+    )
 
 
 def is_multiple(figure: Figure) -> bool:

@@ -15,6 +15,8 @@ from typing import Final
 from affidavit.contract.evidence import Envelope, Line, Scope
 from affidavit.contract.snapshots import VerifiedCall
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
+from affidavit.verify.prose.clauses import split_clauses, split_statements
+from affidavit.verify.prose.markers import causal_in
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.statements.fields import Field
@@ -62,12 +64,12 @@ class Desk:
 
     def is_value(self, token: Token) -> bool:
         """Whether the word is a whole value or a subject somewhere in the evidence: it names."""
-        return any(token.text.casefold() in call.values for call in self.calls)
+        return any(token.text.casefold() in call.values for call in self.wide or self.calls)
 
     def is_about(self, call: CallView, token: Token) -> bool:
         """Whether what was asked of a call holds the token."""
         low = token.text.casefold()
-        if low in call.about_names or low in call.framed:
+        if low in call.about_names or low in call.framed or low in call.about_tails:
             return True
         if token.kind is Kind.NAME:
             pieces = names_in(low)
@@ -170,11 +172,12 @@ def _holding(call: CallView, wanted: str, *, fold: bool = False) -> frozenset[in
 def tell(
     sentences: tuple[str, ...], like: CallView
 ) -> tuple[CallView, tuple[tuple[Token, ...], ...]]:
-    """Proved sentences as the records of one more call, and their tokens."""
-    tokens = tuple(tokenize(text) for text in sentences)
-    records = tuple(
-        _told_record(place, text, tokens[place]) for place, text in enumerate(sentences)
-    )
+    """Proved sentences as the records of one more call, one a clause, and their tokens.
+
+    What two clauses of a sentence say of two things is not said of either together.
+    """
+    clauses = tuple(clause for text in sentences for clause in _told_clauses(text))
+    records = tuple(_told_record(place, clause) for place, clause in enumerate(clauses))
     envelope = Envelope(
         source_type="report",
         source="report",
@@ -182,15 +185,31 @@ def tell(
         emitter=Emitter.WORKLOAD,
         scope=Scope(tenant=like.call.envelope.scope.tenant),
         status=EvidenceStatus.EVIDENCE_FOUND,
-        count=max(1, len(sentences)),
-        facts=tuple(Line(text=text) for text in sentences) or (Line(text="-"),),
+        count=max(1, len(clauses)),
+        facts=tuple(Line(text=record.text) for record in records) or (Line(text="-"),),
         observed_at=like.call.envelope.observed_at,
     )
     call = VerifiedCall(tool_call_id=TOLD, tool="report", envelope=envelope)
-    return CallView(call, records), tokens
+    return CallView(call, records), clauses
 
 
-def _told_record(place: int, text: str, tokens: tuple[Token, ...]) -> RecordView:
+def _told_clauses(text: str) -> tuple[tuple[Token, ...], ...]:
+    """The tokens of each clause of a sentence, with the names that it goes on about."""
+    found: list[tuple[Token, ...]] = []
+    topics: tuple[Token, ...] = ()
+    for statement in split_statements(tokenize(text)):
+        if causal_in(text, statement):
+            found.append(statement)
+            continue
+        for clause in split_clauses(statement):
+            about = clause.topics or (topics if not clause.subjects else ())
+            topics = clause.subjects or topics
+            found.append((*about, *clause.tokens))
+    return tuple(found)
+
+
+def _told_record(place: int, tokens: tuple[Token, ...]) -> RecordView:
+    text = " ".join(f'"{t.text}"' if t.kind is Kind.QUOTE else t.text for t in tokens)
     fields = tuple(
         Field(
             name="",

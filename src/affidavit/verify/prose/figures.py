@@ -195,9 +195,7 @@ def attached_moment(figure: Figure) -> Token | None:
     end = min((at for at in range(place, len(tokens)) if tokens[at].text in {",", "，"}), default=len(tokens))
     inside = [token for token in tokens[start + 1 : end] if token.kind is Kind.MOMENT]
     if len(inside) == 1 and not is_edge(figure.clause, inside[0]):
-        others = [token for token in tokens[start + 1 : end] if token.kind is Kind.NUMBER]
-        if len(others) == 1 or inside[0].start < others[0].start:
-            return inside[0]
+        return inside[0]
     before = tokens[place - 1].text.casefold() if place else ""
     if len(moments) == 2 and all(is_edge(figure.clause, token) for token in moments):
         if before in {"from", "从", "由"}:
@@ -226,6 +224,25 @@ def is_edge(clause: Clause, moment: Token) -> bool:
     before = clause.tokens[place - 1].text.casefold() if place else ""
     after = clause.tokens[place + 1].text.casefold() if place + 1 < len(clause.tokens) else ""
     return before in _RANGE or after in {"起", "之后", "以后", "以来", "on", "onwards", "至", "到", "to"}
+
+
+def stays(figure: Figure) -> bool:
+    """Whether the number says where something stayed after it had moved."""
+    before = figure.clause.tokens[max(0, figure.place - 4) : figure.place]
+    return any(token.text.casefold() in _STAYING for token in before)
+
+
+_STAYING: Final = frozenset("stayed stays stay remained remains remain staying 保持 保持在 维持 维持在 一直".split())
+
+
+def is_whole(figure: Figure) -> bool:
+    """Whether the number is what another is a part of: 644 in "3 of 644"."""
+    tokens, place = figure.clause.tokens, figure.place
+    return (
+        place > 1
+        and tokens[place - 1].text.casefold() in {"of", "/"}
+        and tokens[place - 2].kind is Kind.NUMBER
+    )
 
 
 def is_end(figure: Figure) -> bool:

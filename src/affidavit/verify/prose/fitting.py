@@ -20,6 +20,7 @@ from affidavit.verify.prose.figures import (
     Near,
     attached_moment,
     counts_things,
+    is_whole,
     near_words,
 )
 from affidavit.verify.prose.nouns import claims
@@ -49,6 +50,8 @@ def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | No
     )  # fmt: skip
     if any(_fits(figure, record, near, about, strict=True) for record in wider):
         return True
+    if is_whole(figure):
+        return None
     return False if best and _refuted(figure, best, near) else None
 
 
@@ -87,6 +90,8 @@ def _fits(
         if field.number is None or not _is(stated, field, record, about):
             continue
         if score == most and score > 0:
+            return True
+        if is_whole(figure) and (telling(stated) or "total" in field.names):
             return True
         if strict or counted:
             continue
@@ -216,9 +221,14 @@ def by_comparison(
         if is_timed(record, None, window) and record.place not in apart
         for field in _meant(record, near)
     ]
-    if not readings:
+    if not readings or all(_is_number(figure, field) for field in readings):
         return None
     return all(_stands(figure, field) for field in readings)
+
+
+def _is_number(figure: Figure, field: Field) -> bool:
+    """Whether the reading is the stated number itself: "exceeds its deadline of 2.5 s"."""
+    return field.number is not None and agrees(figure.stated, field.number, field.unit)
 
 
 def _meant(record: RecordView, near: Near) -> list[Field]:

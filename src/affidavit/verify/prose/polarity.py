@@ -7,10 +7,12 @@ denying clause needs a record that denies, or fails.
 
 from __future__ import annotations
 
+from typing import Final
+
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause, is_negative
 from affidavit.verify.prose.desk import Desk
-from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.lexicon import FUNCTION, Role
 from affidavit.verify.prose.tokens import Kind
 from affidavit.verify.statements.denial import FAILING, FAILING_ZH, denies, fails
 from affidavit.verify.statements.words import parts_of, stem
@@ -47,6 +49,36 @@ def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
     return False
 
 
-def denial_shown(binding: Binding) -> bool:
-    """Whether a record that the clause speaks of denies or fails."""
-    return any(fails(record) for record in binding.records())
+def denial_shown(clause: Clause, binding: Binding) -> bool:
+    """Whether a record that the clause speaks of denies what the clause denies, or fails at it.
+
+    A word behind the "not" that the record denies settles it, and so does one that it affirms; where
+    the record does not hold the word at all, a failure in it is denial enough.
+    """
+    words = _denied_by(clause)
+    records = binding.records()
+    held = [record for record in records if words & record.stems]
+    for record in held:
+        if fails(record) or any(denies(record, frozenset({word})) for word in words & record.stems):
+            return True
+    if held:
+        return False
+    return any(fails(record) for record in records)
+
+
+def _denied_by(clause: Clause) -> frozenset[str]:
+    """The stems of the words that stand close behind the clause's negator."""
+    found: set[str] = set()
+    reach = 0
+    for token in clause.tokens:
+        if token.kind is Kind.WORD and token.role in {Role.NEGATION, Role.NONE}:
+            reach = REACH
+        elif reach and token.kind is Kind.WORD:
+            base = frozenset({stem(token.text)}) if token.text.isascii() else token.stems
+            found |= base - FUNCTION
+            reach -= 1
+    return frozenset(found)
+
+
+REACH: Final = 3
+"""How far a "not" reaches over the words behind it."""

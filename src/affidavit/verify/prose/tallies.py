@@ -35,7 +35,7 @@ def may_count(figure: Figure) -> bool:
         return after.kind is Kind.NAME
     low = after.text.casefold()
     return after.kind is Kind.WORD and (
-        low in {"of", "were", "are", "was", "times", "went"} or stem(low) not in FUNCTION
+        low in {"of", "were", "are", "was", "times", "went", "that", "which"} or stem(low) not in FUNCTION
     )
 
 
@@ -140,7 +140,7 @@ def listed(tokens: Iterable[Token]) -> tuple[int, ...]:
     kind: Kind | None = None
     for token in tokens:
         if token.kind in {Kind.NAME, Kind.MOMENT, Kind.QUOTE} or (
-            token.kind is Kind.NUMBER and token.text.isdigit() and len(token.text) > 1
+            token.kind is Kind.NUMBER and len(token.text) > 1
         ):
             if token.kind is kind and runs and token.text not in runs[-1]:
                 runs[-1].append(token.text)
@@ -154,12 +154,12 @@ def listed(tokens: Iterable[Token]) -> tuple[int, ...]:
 
 def repeats(clause: Clause) -> bool:
     """Whether a list names the same thing twice ("a-1 and a-1"): then it lists something else."""
-    last: Token | None = None
+    run: list[str] = []
     for token in clause.tokens:
         if token.kind in {Kind.NAME, Kind.MOMENT, Kind.QUOTE}:
-            if last is not None and last.text.casefold() == token.text.casefold():
+            if token.text.casefold() in run:
                 return True
-            last = token
+            run.append(token.text.casefold())
         elif token.text.casefold() not in _JOINS:
-            last = None
+            run = []
     return False

@@ -9,10 +9,13 @@ from affidavit.contract.evidence import Window
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
-from affidavit.verify.prose.lexicon import FIRST, LAST
+from affidavit.verify.prose.lexicon import FIRST, FUNCTION, LAST
+from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.moments import Moment
-from affidavit.verify.statements.words import stem
+from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.select import kin
+from affidavit.verify.statements.words import stem, stems_of
 
 _BEGINNING: Final = frozenset(
     "since from began begins started starts starting onward onwards 起 自 开始 自从 以来".split()
@@ -29,7 +32,7 @@ def span_of(
     if len(moments) == 2 and _is_range(clause, moments[0], moments[1]):
         start, end = (resolve(token.moment, scope, others) for token in moments)
         if start is not None and end is not None:
-            if end < start:
+            if end < start and any(token.text == "次日" for token in clause.tokens):
                 end += timedelta(days=1)
             return start, end + timedelta(seconds=_precision(moments[1]) - 1e-6)
     if len(moments) == 1 and is_onset(clause, moments[0]):
@@ -37,6 +40,30 @@ def span_of(
         if start is not None:
             return start, datetime.max.replace(tzinfo=UTC)
     return None
+
+
+def from_last(
+    clause: Clause, token: Token, scope: Window | None, others: tuple[datetime, ...]
+) -> tuple[datetime, datetime] | None:
+    """From the last moment before a token on: "rose to 91 at 14:01 and stayed above 90"."""
+    moments = [item for item in clause.of(Kind.MOMENT) if item.start < token.start]
+    if not moments:
+        return span_of(clause, scope, others)
+    start = resolve(moments[-1].moment, scope, others)
+    return None if start is None else (start, datetime.max.replace(tzinfo=UTC))
+
+
+def is_backwards(clause: Clause, scope: Window | None) -> bool:
+    """Whether a window ends before it starts, or has no length: then it is no window."""
+    moments = clause.of(Kind.MOMENT)
+    for first, second in zip(moments, moments[1:], strict=False):
+        if not _is_range(clause, first, second):
+            continue
+        start, end = (resolve(token.moment, scope, ()) for token in (first, second))
+        next_day = any(token.text in {"次日", "next"} for token in clause.tokens)
+        if start is not None and end is not None and end <= start and not next_day:
+            return True
+    return False
 
 
 def _precision(token: Token) -> float:
@@ -115,18 +142,114 @@ def bound_moment(desk: Desk, clause: Clause, token: Token, binding: Binding) -> 
         return False
     if binding.call.id == TOLD:
         return _told(desk, binding, moment)
-    scope = binding.call.call.envelope.scope.window
+    envelope = binding.call.call.envelope
+    scope = envelope.scope.window
     if scope and _bounds_window(clause, token):
         if moment.matches(scope.start) or moment.matches(scope.end):
             return True
-    if moment.matches(binding.call.call.envelope.observed_at):
+    if moment.matches(envelope.observed_at) and not (scope and envelope.observed_at == scope.end):
         return True
-    records = binding.records()
-    if not any(record.stands_at(moment) for record in records):
-        records = binding.wider()
-    if not any(record.stands_at(moment) for record in records):
+    records = _eligible(desk, clause, binding)
+    if not any(_rightly(clause, token, record) for record in records):
         return False
     return _extreme_holds(clause, token, records)
+
+
+def _eligible(desk: Desk, clause: Clause, binding: Binding) -> tuple[RecordView, ...]:
+    """The records that hold the clause's names, and every claim that the best of them hold."""
+    best = frozenset().union(*binding.best)
+    tokens = [
+        token for token in binding.held
+        if token.kind is Kind.QUOTE or (token.kind is Kind.WORD and claims(token))
+    ]  # fmt: skip
+    kept = frozenset().union(*binding.allowed)
+    for token in tokens:
+        places = desk.places(binding.call, token)
+        if places & best:
+            kept = kept & places or best
+    return tuple(binding.call.records[place] for place in sorted(kept))
+
+
+_STARTING: Final = frozenset(
+    stem(word) for word in "start started starts begin began begun open opened create created launch "
+    "launched scheduled first since 开始 启动 开启 打开 创建".split()
+)  # fmt: skip
+_ENDING: Final = frozenset(
+    stem(word) for word in "end ended finish finished complete completed fail failed abort aborted "
+    "kill killed terminate terminated stop stopped exit exited expire expired close closed last until "
+    "结束 完成 失败 终止 停止 退出 过期".split()
+)  # fmt: skip
+_STARTS: Final = frozenset(stem(word) for word in "start started begin began first created opened from".split())
+_ENDS: Final = frozenset(
+    stem(word) for word in "end ended finish finished last complete completed stop stopped after to until "
+    "notafter terminated".split()
+)  # fmt: skip
+
+
+def _rightly(clause: Clause, token: Token, record: RecordView) -> bool:
+    """Whether a record stands at the moment by the field, or in the words, that the clause means."""
+    moment = token.moment
+    assert moment is not None
+    if not record.stands_at(moment):
+        return False
+    near = _words_near(clause, token)
+    dated = record.dated
+    if len(dated) > 1:
+        scores = {place: len(_kin(near) & item.names) for place, (item, _) in enumerate(dated)}
+        most = max(scores.values())
+        meant = [dated[place] for place, score in scores.items() if score == most]
+        if most > 0:
+            return any(_same(moment, other) for _, other in meant)
+        kind = _kind(near)
+        named = [(item, other) for item, other in dated if _kind_of(item.names) in {kind, ""} or not kind]
+        return any(_same(moment, other) for _, other in named)
+    if record.at is not None and len(record.written) > 1:
+        return moment.matches(record.at) or _in_words(near, token, record)
+    return True
+
+
+def _same(moment: Moment, other: Moment) -> bool:
+    at = other.instant()
+    return moment.matches(at) if at is not None else moment.is_like(other)
+
+
+def _kin(stems: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*(kin(word) for word in stems), frozenset[str]())
+
+
+def _kind(near: frozenset[str]) -> str:
+    starts, ends = bool(near & _STARTING), bool(near & _ENDING)
+    return "start" if starts and not ends else "end" if ends and not starts else ""
+
+
+def _kind_of(names: frozenset[str]) -> str:
+    return "start" if names & _STARTS else "end" if names & _ENDS else ""
+
+
+NEAR_TOKENS: Final = 6
+"""How many tokens before a moment say what happened at it."""
+
+
+def _words_near(clause: Clause, token: Token) -> frozenset[str]:
+    place = clause.tokens.index(token)
+    near: set[str] = set()
+    for item in reversed(clause.tokens[max(0, place - NEAR_TOKENS) : place]):
+        if item.kind is Kind.MOMENT or item.text in {";", "；", "，"}:
+            break
+        if item.kind is Kind.WORD:
+            near |= item.stems | stems_of(item.text) | {item.text}
+    return frozenset(near) - FUNCTION
+
+
+def _in_words(near: frozenset[str], token: Token, record: RecordView) -> bool:
+    """Whether the record's own words before the moment are those of the clause."""
+    assert token.moment is not None
+    for other in record.written:
+        if _same(token.moment, other):
+            before = " ".join(record.text[: other.start].split()[-4:])
+            if stems_of(before) & near:
+                return True
+    return False
 
 
 def _bounds_window(clause: Clause, token: Token) -> bool:

@@ -86,20 +86,24 @@ def tokenize(text: str) -> tuple[Token, ...]:
     masked = _take_durations(masked, found)
     found.extend(_chunks(masked))
     found.sort(key=lambda token: token.start)
-    return tuple(_stative(_scaled(_united(found))))
+    return tuple(_stative(_rated(_scaled(_united(found)))))
 
 
 def _stative(tokens: Iterator[Token]) -> Iterator[Token]:
     """"is up", "came back up": there the word is a state, and no particle."""
     before = ""
     for token in tokens:
-        if token.text.casefold() == "up" and before in _BEING:
+        low = token.text.casefold()
+        if low == "up" and before in _BEING:
             yield replace(token, role=Role.CONTENT)
+        elif low == "back" and before in {"came", "come", "comes"}:
+            yield replace(token, role=Role.CONTENT, stems=_BACK)
         else:
             yield token
         before = token.text.casefold()
 
 
+_BACK: Final = frozenset(stem(word) for word in "back up online recovered".split())
 _BEING: Final = frozenset("is are was were be been came come comes go goes went back stays stayed".split())
 
 
@@ -278,6 +282,32 @@ def _united(found: list[Token]) -> Iterator[Token]:
             )  # fmt: skip
             place += 2
             continue
+        yield token
+        place += 1
+
+
+_PER: Final = {"second": "/s", "minute": "/min", "hour": "/h", "sec": "/s"}
+
+
+def _rated(tokens: Iterator[Token]) -> Iterator[Token]:
+    """Joins a number with its "per second": a rate, or of bytes a flow."""
+    held = list(tokens)
+    place = 0
+    while place < len(held):
+        token = held[place]
+        behind = [item.text.casefold() for item in held[place + 1 : place + 3]]
+        per = _PER.get(behind[1], "") if len(behind) == 2 and behind[0] in {"per", "a"} else ""
+        if token.kind is Kind.NUMBER and token.stated is not None and per and behind[0] == "per":
+            unit = token.stated.unit
+            known = unit_of(unit) if unit else None
+            if not unit or (known is not None and known.dimension == "bytes"):
+                rate = f"{'B' if unit in {'bytes', 'byte'} else unit}{per}"
+                yield replace(
+                    token, text=f"{token.text} per {behind[1]}", end=held[place + 2].end,
+                    stated=Stated(token.stated.number, rate, token.stated.about),
+                )  # fmt: skip
+                place += 3
+                continue
         yield token
         place += 1
 

@@ -54,6 +54,8 @@ def denied_in(text: str) -> frozenset[str]:
 def _is_false(field: Field) -> bool:
     if field.loose:
         return False
+    if field.number is None and not field.text.strip():
+        return True
     return field.text.strip().casefold() in _FALSE or field.number == 0
 
 

@@ -87,9 +87,22 @@ class RecordView:
         return tuple(dict.fromkeys((*own, *(at for at in written if at is not None))))
 
     @cached_property
+    def dated(self) -> tuple[tuple[Field, Moment], ...]:
+        """The fields that hold a moment. A length of time (`00:06:41`) is none."""
+        return tuple(
+            (item, moment)
+            for item in self.fields
+            if not item.loose and not (item.number is not None and item.unit == "s")
+            for moment in find_moments(item.text)
+        )
+
+    @cached_property
     def written(self) -> tuple[Moment, ...]:
         """Every moment that is written in the record, whole or in part."""
-        return find_moments(self.text)
+        spans = {
+            item.text.strip() for item in self.fields if item.number is not None and item.unit == "s"
+        }
+        return tuple(moment for moment in find_moments(self.text) if moment.text.strip() not in spans)
 
     def stands_at(self, moment: Moment) -> bool:
         """Whether the record holds this moment, as an instant or as it is written."""
@@ -222,6 +235,11 @@ class CallView:
         return names_in(self.about)
 
     @cached_property
+    def about_tails(self) -> frozenset[str]:
+        """What those names end in, behind a joint."""
+        return frozenset(name[at + 1 :] for name in self.about_names for at in _joints(name))
+
+    @cached_property
     def about_stems(self) -> frozenset[str]:
         """The word stems in what was asked."""
         return stems_of(self.about)
@@ -291,6 +309,7 @@ def view_call(call: VerifiedCall) -> CallView:
         *groups,
         *_whole_report(groups, envelope.facts),
         *_same_subjects(groups, envelope.facts, envelope.scope.service),
+        *_bursts(groups, envelope.facts),
     ]
     return CallView(
         call,
@@ -359,6 +378,26 @@ def _same_subjects(
     return found
 
 
+def _bursts(groups: list[list[int]], facts: tuple[Fact, ...]) -> list[list[int]]:
+    """Lines that one source wrote in the same instant, as one record beside them."""
+    runs: list[list[list[int]]] = []
+    last: tuple[object, object] = (None, None)
+    for group in groups:
+        first = facts[group[0]]
+        key = (getattr(first, "subject", None), getattr(first, "at", None))
+        if isinstance(first, Line) and key[1] is not None and key == last:
+            runs[-1].append(group)
+        else:
+            runs.append([group])
+        last = key
+    return [
+        [at for group in run for at in group]
+        for run in runs if 1 < len(run) <= BURST_MAX
+    ]  # fmt: skip
+
+
+BURST_MAX: Final = 8
+"""More lines of one instant are a dump, and belong together no more than any others."""
 SAME_SUBJECT_MAX: Final = 12
 """More items about one subject are a log of it."""
 REPORT_LINES_MIN: Final = 3
@@ -427,7 +466,7 @@ def view_item(
         text=" \n ".join(texts),
         own=" ".join((*(_text(fact, own=True) for fact in parts), aside)),
         stated=" ; ".join(_stated(fact) for fact in parts),
-        shape="report" if len(group) > PARTS_OF_ITEM_MAX else _shape(parts),
+        shape="report" if len(group) > PARTS_OF_ITEM_MAX or _is_union(parts) else _shape(parts),
     )
 
 
@@ -458,6 +497,15 @@ def _shape(parts: list[Fact]) -> str:
     listed = next((cell.text or "" for cell in first.cells if cell.name == "list"), "")
     heading = first.cells[0].name if first.cells and not listed else ""
     return f"row {listed}{heading}"
+
+
+def _is_union(parts: list[Fact]) -> bool:
+    """Whether parts are several items: two lines of which neither repeats the other."""
+    lines = [fact.text for fact in parts if isinstance(fact, Line)]
+    return any(
+        one not in other and other not in one
+        for place, one in enumerate(lines) for other in lines[place + 1 :]
+    )  # fmt: skip
 
 
 def _subject(fact: Fact) -> str:
@@ -510,6 +558,8 @@ def _cell_name(cell: Cell) -> str:
     return cell.name if last == cell.name else f"{cell.name} {last}"
 
 
+_DIFF_MARKS: Final = {"-": "removed", "+": "added"}
+"""What a line of a diff says by its first sign (POSIX diff, unified format)."""
 _NAUGHT: Final = frozenset({"", "false", "f", "no", "none", "null", "0", "n/a", "-", "<none>"})
 
 
@@ -522,6 +572,9 @@ def _stated(fact: Fact) -> str:
                 for cell in fact.cells if (cell_text := _cell_text(cell))
             )  # fmt: skip
         case Line():
+            marked = _DIFF_MARKS.get(fact.text[:1], "")
+            if marked:
+                return f"{marked} {fact.text}"
             pair = KEY_VALUE.fullmatch(fact.text)
             if pair is None:
                 return fact.text

@@ -1,0 +1,1 @@
+"""How good is it? Whole runs against known answers, scored by code."""
