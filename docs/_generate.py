@@ -157,10 +157,11 @@ def render_codes() -> str:
             "A contradiction is refuted by the cited records, or names what they do not hold. A "
             "coverage refusal only says that nothing cited licenses the words."
         ),
-        "| code | class |\n|---|---|\n"
+        "| code | class | meaning | what would prove it |\n|---|---|---|---|\n"
         + "\n".join(
-            f"| `{code}` | {'coverage' if code in violations.COVERAGE_CODES else 'contradiction'} |"
-            for code in violations.SupportCode
+            f"| `{code}` | {'coverage' if code in violations.COVERAGE_CODES else 'contradiction'} "
+            f"| {why.meaning} | {why.remedy} |"
+            for code, why in violations.SUPPORT_EXPLANATIONS.items()
         ),
         "## The journal: everything that a line can say",
         "| kind | fields |\n|---|---|\n"

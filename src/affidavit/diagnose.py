@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from affidavit import __version__
 from affidavit.contract.agent import AgentRequest, Ending
@@ -53,6 +54,18 @@ Collect = Callable[[Run, Collection], Awaitable[None]]
 """Brings a run to the end of its collection; a run that is there already is left as it is."""
 
 
+class Mind(Protocol):
+    """Gives a run its thinkers; where there is none, the world's own need no run to think."""
+
+    def admit(self, request: AgentRequest) -> None:
+        """Raises InputRefused for a run whose limits cannot hold its release (K4)."""
+        ...
+
+    def bind(self, run: Run, world: World) -> World:
+        """The world with investigator, judge, repairer and author of this driven run."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class World:
     """All that a run needs from outside.
@@ -66,13 +79,20 @@ class World:
     examiner: Examiner
     seal: Seal
     supplied: Collect | None = None
+    mind: Mind | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Paused:
-    """The run waits; it goes on when somebody drives it again."""
+    """The run waits; it goes on when somebody drives it again.
+
+    `reason` says for what: asked (until it is resumed), stopping (for another engine), approval
+    (for a person's decision: AgentStatus NEED_APPROVAL), outcome (for an operator who says what
+    became of an effect).
+    """
 
     run_id: str
+    reason: str = "asked"
 
 
 async def drive(run_id: str, world: World) -> ReleaseRecord | Paused:
@@ -85,19 +105,21 @@ async def drive(run_id: str, world: World) -> ReleaseRecord | Paused:
     if ended is not None:
         return ended
     async with drive_lease(world.driver, run_id) as run:
-        try:
-            await _wake(run)
-            await (world.supplied or collect)(run, world.collection)
-            ledger = ledger_of(run, world.collection.catalogue)
-            progress = _project(run, world.collection, ledger)
-            gathered = await _gather(run, world, ledger, progress)
-            if world.supplied is not None:
-                gathered = replace(gathered, provenance=Provenance.SUPPLIED)
-            return await _publish(run, world, gathered)
-        except PauseAsked:
-            pause = Event(EventType.RUN_PAUSED, {"reason": "asked"})
-            await run.record(Stage((pause,), paused=True, durable=True))
-            return Paused(run_id)
+        while True:
+            try:
+                await _wake(run)
+                if world.mind is not None:
+                    world = world.mind.bind(run, world)
+                await (world.supplied or collect)(run, world.collection)
+                ledger = ledger_of(run, world.collection.catalogue)
+                progress = _project(run, world.collection, ledger)
+                gathered = await _gather(run, world, ledger, progress)
+                if world.supplied is not None:
+                    gathered = replace(gathered, provenance=Provenance.SUPPLIED)
+                return await _publish(run, world, gathered)
+            except PauseAsked as asked:
+                if await run.pause(asked):
+                    return Paused(run_id, asked.reason)
 
 
 def _project(run: Run, collection: Collection, ledger: LedgerSnapshot) -> DiagnosisProgressSnapshot:
@@ -217,7 +239,9 @@ def _usage(run: Run) -> Usage:
     return Usage(
         iterations=len(run.view.steps),
         tool_calls=run.view.reserved_calls,
-        attempts=sum(call.attempts for call in calls),
+        attempts=sum(call.attempts for call in calls) + run.view.spend.calls,
+        tokens=run.view.spend.committed.tokens,
+        money_micro=run.view.spend.committed.micros if run.view.spend.calls else None,
         duration_ms=max(0, int(run.worked_s() * 1000)),
     )
 
@@ -236,6 +260,8 @@ async def start(world: World, request: AgentRequest, artifacts: tuple[Artifact, 
     `artifacts` are what it was handed beside its request. Raises InputRefused
     when the store has a run of that id already.
     """
+    if world.mind is not None:
+        world.mind.admit(request)
     moment = world.driver.clock.now()
     content = canonical_json(request.model_dump(mode="json"))
     started = {

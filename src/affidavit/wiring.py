@@ -5,45 +5,78 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.affidavit.seal import seal
 from affidavit.agents.playbook import PlaybookInvestigator
+from affidavit.agents.react import ReactInvestigator, frame_of
 from affidavit.application.gate import (
     GateOrder,
     SuppliedAgent,
     SuppliedCollection,
     supplied_catalogue,
 )
-from affidavit.contract.agent import AgentRequest, Investigator
+from affidavit.contract.agent import AgentRequest, Investigator, ToolSpec
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.contract.journal import Entry
 from affidavit.contract.limits import PROFILES
-from affidavit.core.run import Driver
+from affidavit.core.breaker import Circuits
+from affidavit.core.breaker import Circuits
+from affidavit.core.run import Driver, Run
 from affidavit.diagnose import World
+from affidavit.guards.approval import ApprovalGuard
+from affidavit.guards.audit import AuditGuard
 from affidavit.guards.budget import BudgetGuard
-from affidavit.guards.chain import GuardChain, in_order
+from affidavit.guards.chain import Guard, GuardChain, in_order
+from affidavit.guards.circuit import CircuitGuard
 from affidavit.guards.loop import LoopGuard
+from affidavit.guards.permission import PermissionGuard, permit_reads
 from affidavit.guards.timeout import TimeoutGuard
+from affidavit.guards.toggles import GuardToggles
 from affidavit.loop import Collection
+from affidavit.models.attempts import Gate
+from affidavit.models.desk import ClosedDoor, ModelDesk
+from affidavit.models.roster import Roster
+from affidavit.ports.ceiling import Ceilings
+from affidavit.ports.model import Door, Model, Purpose
 from affidavit.ports.store import Store
+from affidavit.release.asking import ModelAuthor
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
 from affidavit.release.withdrawal import ConsentingAuthor, NoAuthor
 from affidavit.tools.capture import capture_catalogue
 from affidavit.verify.judges.embedded import EmbeddedJudge
+from affidavit.verify.judges.model import model_judge
 
 Listen = Callable[[Entry, Mapping[str, bytes]], None]
 
 
-def standard_guards() -> GuardChain:
-    """The guards that stand around every run."""
-    return in_order((BudgetGuard(), LoopGuard(), TimeoutGuard()))
+def standard_guards(
+    tools: Iterable[ToolSpec] = (),
+    toggles: GuardToggles | None = None,
+    further: Iterable[Guard] = (),
+) -> GuardChain:
+    """The seven guards that stand around every run, but for those that are off, and further ones.
+
+    What is allowed without a policy is to read with these tools. Raises InputRefused (GUARD_ORDER).
+    """
+    on = toggles or GuardToggles()
+    seven: tuple[tuple[bool, Guard], ...] = (
+        (on.budget, BudgetGuard()),
+        (on.loop, LoopGuard()),
+        (on.timeout, TimeoutGuard()),
+        (on.circuit_breaker, CircuitGuard()),
+        (on.permission, PermissionGuard(permit_reads(tools))),
+        (on.approval, ApprovalGuard()),
+        (on.audit, AuditGuard()),
+    )
+    return in_order((*(guard for is_on, guard in seven if is_on), *further))
 
 
 def new_run_id() -> str:
@@ -65,13 +98,15 @@ async def incident_world(
     """
     incident = load_incident(folder)
     try:
-        holder = f"{socket.gethostname()}:{os.getpid()}"
+        holder, clock = f"{socket.gethostname()}:{os.getpid()}", SystemClock()
+        catalogue = capture_catalogue(incident)
         world = World(
-            driver=Driver(holder, store, SystemClock(), listen),
+            driver=Driver(holder, store, clock, listen),
             collection=Collection(
                 investigator=investigator or PlaybookInvestigator(),
-                catalogue=capture_catalogue(incident),
-                guards=standard_guards(),
+                catalogue=catalogue,
+                guards=standard_guards(catalogue.specs()),
+                circuits=Circuits(clock),
             ),
             examiner=Examiner(
                 judge=EmbeddedJudge(),
@@ -83,6 +118,49 @@ async def incident_world(
         yield world, incident
     finally:
         incident.close()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelMind:
+    """Thinks with models (`diagnose.Mind`): one desk a driven run, circuits shared by all runs."""
+
+    roster: Roster
+    circuits: Circuits = field(default_factory=lambda: Circuits(SystemClock()))
+    ceilings: Ceilings | None = None
+
+    def admit(self, request: AgentRequest) -> None:
+        """Raises InputRefused where the limits cannot hold the run and its release (K4)."""
+        self.roster.admit(request.limits, request.tenant)
+
+    def bind(self, run: Run, world: World) -> World:
+        """The world whose thinkers ask through this run's desk."""
+        limits, tenant = run.request.limits, run.request.tenant
+        gate = Gate(run, self.circuits, self.roster.reserve(limits, tenant), self.ceilings)
+        return self._thinking(world, ModelDesk(gate, self.roster), run.request)
+
+    def named(self, world: World, request: AgentRequest) -> World:
+        """The world before it is driven: its thinkers have names, and no door yet."""
+        return self._thinking(replace(world, mind=self), ClosedDoor(), request)
+
+    def _thinking(self, world: World, door: Door, request: AgentRequest) -> World:
+        collection, examiner = world.collection, world.examiner
+        authors = self.roster.models_for(Purpose.DECIDE, request.tenant)
+        judges = self.roster.models_for(Purpose.JUDGE, request.tenant)
+        if authors:
+            frame = frame_of(request.limits, _window(authors))
+            name = f"react:{authors[0].name}"
+            author = ModelAuthor(door, request.limits, name)
+            collection = replace(collection, investigator=ReactInvestigator(door, frame, name))
+            examiner = replace(examiner, repairer=author, author=author)
+        if judges:
+            judge = model_judge(door, request.limits, _window(judges), f"model:{judges[0].name}")
+            examiner = replace(examiner, judge=judge)
+        return replace(world, collection=collection, examiner=examiner)
+
+
+def _window(models: tuple[Model, ...]) -> int:
+    """The smallest window: a request has to fit into the model that it is handed over to."""
+    return min(item.window_tokens for item in models)
 
 
 def gate_world(order: GateOrder, store: Store, *, listen: Listen | None = None) -> World:

@@ -27,11 +27,13 @@ from affidavit.contract.states import (
     ReleaseOutcome,
     SemanticVerdict,
 )
+from affidavit.contract.violations import remedy_of
 from affidavit.ledger.snapshot import Verified
 from affidavit.progress.projector import LIMITATIONS_MAX
 from affidavit.progress.selection import SeenCall, word
 from affidavit.release.decide import decide, run_state_of
 from affidavit.release.examine import Examiner, examine
+from affidavit.release.fallback import REMEDIES_MAX
 from affidavit.release.findings import ENDINGS, Findings
 from affidavit.release.material import Gathered
 from affidavit.release.publish import Frame, release_record
@@ -229,7 +231,9 @@ def test_a_fallback_is_bounded_and_backed_by_the_ledger(case: Case) -> None:
     assert len(fallback.asked_for) <= REQUESTS_MAX
     assert all(len(item) <= REQUEST_CHARS_MAX for item in fallback.asked_for)
     assert not any(claims_cause(item) for item in fallback.asked_for)
-    assert set(fallback.next_steps) <= set(STEPS.values())
+    remedies = {remedy_of(issue.code) for issue in fallback.validation_issues}
+    assert set(fallback.next_steps) <= {*STEPS.values(), *remedies}
+    assert len(fallback.next_steps) <= len(STEPS) + REMEDIES_MAX
     own = set(REASONS.values()) | set(case.gathered.progress.limitations)
     assert all(item in own or "further limits" in item for item in fallback.limitations)
     for fact in fallback.observed_facts:

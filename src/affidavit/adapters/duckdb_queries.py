@@ -12,15 +12,32 @@ from typing import Final, assert_never
 
 from affidavit.adapters.duckdb_runner import DuckRunner, Query, Row
 from affidavit.adapters.incident_tables import microseconds, staged_path
+from affidavit.adapters.interruption_sql import interruptions
+from affidavit.adapters.listing_sql import change_events, log_search, series_samples
+from affidavit.adapters.log_sql import error_rise, template_changes
+from affidavit.adapters.telemetry_sql import (
+    Bounds,
+    aspect_case,
+    level_shifts,
+    resource_shifts,
+)
+from affidavit.adapters.trace_sql import edge_excess, edge_onset, error_spans, self_time
 from affidavit.contract.errors import ToolFailed
 from affidavit.contract.evidence import Window
 from affidavit.ports.telemetry import (
+    LEVELS,
+    RESOURCES,
     Answer,
+    ChangeEvents,
+    Comparison,
+    EdgeOnset,
     ErrorLines,
     Floor,
+    LogSearch,
     MetricScan,
     Plain,
     Question,
+    SeriesSamples,
     Signal,
     SignalName,
     TraceEdges,
@@ -61,7 +78,60 @@ async def read_answer(
         case TraceEdges():
             table = _table(room, signals, "traces")
             return _answer(await runner.query(trace_edges(question, table)))
+        case Comparison():
+            return _answer(await runner.query(_comparison(room, signals, question)))
+        case EdgeOnset():
+            table = _table(room, signals, "traces")
+            bounds = _bounds(question.window, question.baseline)
+            query = edge_onset(table, bounds, question.source, question.target)
+            return _answer(await runner.query(query))
+        case ChangeEvents():
+            table = _table(room, signals, "events")
+            return _answer(await runner.query(change_events(question, table)))
+        case LogSearch():
+            table = _table(room, signals, "logs")
+            return _answer(await runner.query(log_search(question, table)))
+        case SeriesSamples():
+            table = _table(room, signals, "metrics")
+            return _answer(await runner.query(series_samples(question, table)))
     assert_never(question)
+
+
+def _comparison(
+    room: Path, signals: Mapping[SignalName, Signal], question: Comparison
+) -> Query:
+    """The query of a comparison. Raises ToolFailed (SOURCE_UNAVAILABLE) where a table is missing.
+
+    Activity of a service and lines within spans make two of them sharper; they do without.
+    """
+    bounds = _bounds(question.window, question.baseline)
+    match question.name:
+        case "resource_shifts":
+            return resource_shifts(_table(room, signals, "metrics"), bounds)
+        case "level_shifts":
+            return level_shifts(_table(room, signals, "metrics"), bounds)
+        case "edge_excess":
+            return edge_excess(_table(room, signals, "traces"), bounds)
+        case "self_time":
+            return self_time(_table(room, signals, "traces"), bounds)
+        case "error_spans":
+            return error_spans(_table(room, signals, "traces"), bounds)
+        case "interruptions":
+            logs = _table(room, signals, "logs") if "logs" in signals else None
+            return interruptions(_table(room, signals, "traces"), logs, bounds)
+        case "error_rise":
+            traces = _table(room, signals, "traces") if "traces" in signals else None
+            return error_rise(_table(room, signals, "logs"), traces, bounds)
+        case "template_changes":
+            return template_changes(_table(room, signals, "logs"), bounds)
+    assert_never(question.name)
+
+
+def _bounds(window: Window, baseline: Window | None) -> Bounds:
+    start_us, end_us = microseconds(window.start), microseconds(window.end)
+    if baseline is None:
+        return Bounds(start_us, end_us)
+    return Bounds(start_us, end_us, microseconds(baseline.start), microseconds(baseline.end))
 
 
 def _table(room: Path, signals: Mapping[SignalName, Signal], name: SignalName) -> str:
@@ -120,6 +190,7 @@ WITH rows AS (
            at_us BETWEEN $start_us AND $end_us AS in_window
     FROM {table}
     WHERE isfinite(value) AND ($service::VARCHAR IS NULL OR service_name = $service)
+      AND {aspect} IS NULL  -- what another rule judges is not judged twice
       AND (at_us <= $end_us OR at_us BETWEEN $base_start_us AND $base_end_us)
 ), named AS MATERIALIZED (
     -- a number a series: one key to join on, and materialised so that it is the same everywhere
@@ -212,6 +283,7 @@ def metric_scan(scan: MetricScan, table: str) -> Query:
     """Each series of the window against its own baseline."""
     sql = METRIC_SCAN.format(
         table=table,
+        aspect=aspect_case((*LEVELS, *RESOURCES)),
         samples_min=int(scan.samples_min),
         threshold=Decimal(scan.threshold),
         normal=Decimal(scan.normal),

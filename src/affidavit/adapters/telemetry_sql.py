@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.adapters.duckdb_runner import Query
+from affidavit.ports.telemetry import LEVELS, RESOURCES, SHARED_PREFIX, Aspect
 
 LOOKBACK_US: Final = 30 * 60 * 1_000_000
 """Half an hour: thirty samples at the usual minute, and rarely more than one deploy."""
@@ -110,6 +111,15 @@ def views(table: str, keys: str, figures: tuple[str, ...], base: str = "quiet_n"
     return "\n    UNION ALL ".join(parts)
 
 
+def aspect_case(aspects: tuple[tuple[Aspect, str], ...]) -> str:
+    """What a metric measures if it is one of these aspects, else null; see `aspect_of`."""
+    cases = [f"WHEN starts_with(lower(metric_name), '{SHARED_PREFIX}') THEN NULL"]
+    for aspect, words in (*LEVELS, *RESOURCES):
+        told = f"'{aspect}'" if (aspect, words) in aspects else "NULL"
+        cases.append(f"WHEN regexp_matches(lower(metric_name), '{words}') THEN {told}")
+    return f"CASE {' '.join(cases)} END"
+
+
 # --- metrics -------------------------------------------------------------------------------------
 
 RATIO_NAME: Final = "util|percent|ratio|usage_rate|pct"
@@ -176,9 +186,7 @@ def resource_shifts(metrics: str, bounds: Bounds) -> Query:
     named system.* belong to a node and are shared by what runs on it: they convict nobody.
     """
     columns = f"""service_name AS service, metric_name AS metric, statistic, unit, value, at_us,
-        CASE WHEN metric_name LIKE 'system.%' THEN NULL
-             WHEN regexp_matches(lower(metric_name), 'cpu') THEN 'cpu'
-             WHEN regexp_matches(lower(metric_name), 'mem|heap|rss') THEN 'memory' END AS resource,
+        {aspect_case(RESOURCES)} AS resource,
         lower(unit) IN ('%', 'percent', '1') OR regexp_matches(lower(metric_name), '{RATIO_NAME}')
             AS is_share"""
     sql = RESOURCE_SHIFTS.format(
@@ -228,17 +236,6 @@ QUALIFY row_number() OVER (PARTITION BY service, aspect
     ORDER BY strength DESC, metric, statistic) = 1
 ORDER BY strength DESC, service, aspect LIMIT {rows}"""
 
-ASPECT: Final = """CASE
-    WHEN metric_name LIKE 'system.%' THEN NULL
-    WHEN regexp_matches(lower(metric_name), 'success|availab|ready|healthy') THEN 'availability'
-    WHEN regexp_matches(lower(metric_name), 'error|fail|5xx|4xx|exception|reject|oom|restart')
-        THEN 'errors'
-    WHEN regexp_matches(lower(metric_name), 'duration|latency|response.?time')
-        THEN CASE WHEN regexp_matches(lower(metric_name), 'client|outbound') THEN 'client_latency'
-                  ELSE 'latency' END END"""
-"""What a series measures, by its name. Of a client's latency the callee is the suspect."""
-
-
 def level_shifts(metrics: str, bounds: Bounds) -> Query:
     """How far latency and errors rose and availability fell beyond what was usual before.
 
@@ -250,7 +247,7 @@ def level_shifts(metrics: str, bounds: Bounds) -> Query:
     before, after, strength.
     """
     columns = f"""service_name AS service, metric_name AS metric, statistic, unit, value,
-        {ASPECT} AS aspect"""
+        {aspect_case(LEVELS)} AS aspect"""
     sql = LEVEL_SHIFTS.format(
         phased=phased(metrics, "samples", columns), floor=LATENCY_FLOOR_S, rows=4 * SERVICES_MAX
     )

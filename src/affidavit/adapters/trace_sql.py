@@ -195,7 +195,7 @@ def self_time(traces: str, bounds: Bounds) -> Query:
     return Query(sql, bounds.given(), rows_max=SERVICES_MAX)
 
 
-ERROR_ORIGINS: Final = """
+ERROR_SPANS: Final = """
 WITH {phased}, carried AS (
     SELECT DISTINCT trace_id, parent_span_id AS span_id FROM spans WHERE failed
 ), operations AS (
@@ -219,7 +219,7 @@ SELECT service, sum(worst.risen) / 2 AS strength, max(worst).operation AS operat
 FROM services GROUP BY service ORDER BY strength DESC, service LIMIT {rows}"""
 
 
-def error_origins(traces: str, bounds: Bounds) -> Query:
+def error_spans(traces: str, bounds: Bounds) -> Query:
     """Services in which failed spans begin: a failed span without a failed child.
 
     strength is the rise of their share of the operation's spans. Columns: service, strength,
@@ -227,7 +227,7 @@ def error_origins(traces: str, bounds: Bounds) -> Query:
     """
     figures = {"n": "count(*)", "began": "count_if(began)", "failed": "count_if(failed)"}
     columns = f"{SPAN_COLUMNS}, status_code = 'ERROR' AS failed"
-    sql = ERROR_ORIGINS.format(
+    sql = ERROR_SPANS.format(
         phased=phased(traces, "spans", columns),
         bands=bands(figures),
         views=views("operations", "service, operation", tuple(figures)),

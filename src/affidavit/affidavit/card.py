@@ -19,8 +19,10 @@ from affidavit.contract.report import (
     PublishedReport,
     PublishedSentence,
     ReleaseRecord,
+    ValidationIssue,
 )
 from affidavit.contract.states import AnalysisKind, Provenance, ReleaseOutcome
+from affidavit.contract.violations import meaning_of
 
 WIDTH_CHARS: Final = 88
 """Fits a terminal of 90 columns and a code block on a page."""
@@ -32,7 +34,13 @@ _HEADLINES: Final = {
     ReleaseOutcome.CANCELLED: "CANCELLED",
 }
 
-_SUPPLIED: Final = "consistent with what the agent says it saw; the calls were not recorded by us"
+_SUPPLIED_HEADLINES: Final = {
+    ReleaseOutcome.SUCCESS: "PUBLISHED on SUPPLIED evidence: consistent with what the agent says "
+    "it saw; its calls were not recorded by us",
+    ReleaseOutcome.FALLBACK: "NOT CONFIRMED on SUPPLIED evidence: facts that the agent says it "
+    "saw, no root cause",
+}
+"""C12: whoever reads one line of an answer whose calls came with it, reads that."""
 
 
 def render_card(release: ReleaseRecord) -> str:
@@ -43,8 +51,8 @@ def render_card(release: ReleaseRecord) -> str:
 def _lines(release: ReleaseRecord) -> Iterator[str]:
     yield _rule("═")
     headline = _HEADLINES[release.outcome]
-    if release.provenance is Provenance.SUPPLIED and release.outcome is ReleaseOutcome.SUCCESS:
-        headline = f"PUBLISHED: {_SUPPLIED}"
+    if release.provenance is Provenance.SUPPLIED:
+        headline = _SUPPLIED_HEADLINES.get(release.outcome, headline)
     yield from _wrap(headline)
     yield from _wrap(release.question, "Question  ", "          ")
     yield f"Run       {release.run_id} · decision {release.decision} · {release.run_state}"
@@ -135,11 +143,17 @@ def _fallback(fallback: FallbackRecord) -> Iterator[str]:
         for lead in fallback.leads
     ]
     yield from _titled("Leads (no cause established)", leads)
-    issues = [f"{issue.code} at {issue.field or '/'}" for issue in fallback.validation_issues]
+    issues = [_issue(issue) for issue in fallback.validation_issues]
     yield from _titled("What was refused", issues)
     yield from _titled("Why nothing is confirmed", fallback.limitations)
     yield from _titled("Next", fallback.next_steps)
     yield from _titled("The agent asks for", fallback.asked_for)
+
+
+def _issue(issue: ValidationIssue) -> str:
+    """Code and place, and in plain words what is wrong there."""
+    meaning = meaning_of(issue.code)
+    return f"{issue.code} at {issue.field or '/'}" + (f": {meaning}" if meaning else "")
 
 
 def _titled(title: str, items: Iterable[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from affidavit.affidavit.seal import source_of
 from affidavit.contract.journal import EventType
 from affidavit.contract.report import FallbackRecord, Lead, ObservedFact
 from affidavit.contract.states import EvidenceStatus, FallbackType
-from affidavit.contract.violations import EvidenceCode, SupportCode
+from affidavit.contract.violations import EvidenceCode, SupportCode, remedy_of
 from affidavit.progress import leads as missing_legs
 from affidavit.progress.leads import find_leads
 from affidavit.progress.selection import FACT_CLASSES, SeenCall, word
@@ -32,8 +32,8 @@ _MISSING: Final = frozenset(
 )
 
 _KNOWN_LIMITS: Final = frozenset(REASONS.values())
-_KNOWN_STEPS: Final = frozenset(STEPS.values())
 _KNOWN_CODES: Final = frozenset(str(code) for code in chain(EvidenceCode, SupportCode))
+_KNOWN_STEPS: Final = frozenset((*STEPS.values(), *map(remedy_of, _KNOWN_CODES)))
 
 
 def check_facts(document: Document) -> None:

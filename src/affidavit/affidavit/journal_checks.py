@@ -289,7 +289,7 @@ def _take_line(
     intended = entry.type is EventType.TOOL_CALL_INTENDED
     lives[key] = _Life(
         last=entry.type,
-        tool=str(entry.data["tool"]) if intended else (life.tool if life else ""),
+        tool=str(entry.data.get("tool") or (life.tool if life else "")),
         attempts=(life.attempts if life else 0) + intended,
     )
 
@@ -298,7 +298,7 @@ def _complaint(entry: Entry, life: _Life | None, lives: Mapping[str, _Life]) -> 
     """What is wrong with a line of a call beside its place; nothing when all is well."""
     data = entry.data
     match entry.type:
-        case EventType.TOOL_CALL_INTENDED if life is not None and data["tool"] != life.tool:
+        case _ if life is not None and data.get("tool", life.tool) != life.tool:
             return "another tool than at first"
         case EventType.TOOL_CALL_INTENDED if data["attempt"] != (life.attempts if life else 0) + 1:
             return "attempts are not counted from 1"

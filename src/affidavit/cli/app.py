@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from affidavit import __version__
 from affidavit.cli.screen import (
@@ -29,8 +30,22 @@ app = typer.Typer(
 )
 runs = typer.Typer(help="Runs of this machine.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(runs, name="runs")
+
+
+class IncidentsByDefault(TyperGroup):
+    """`affidavit eval FOLDER…` is `affidavit eval incidents FOLDER…`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As the group's own, after the left-out word was put in."""
+        named = not args or args[0] in self.commands or args[0] == "--help"
+        return super().parse_args(ctx, args if named else ["incidents", *args])
+
+
 evaluations = typer.Typer(
-    help="How good is it? Against known answers.", no_args_is_help=True, rich_markup_mode=None
+    cls=IncidentsByDefault,
+    help="How good is it? Against known answers.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 app.add_typer(evaluations, name="eval")
 
@@ -204,6 +219,28 @@ def runs_resume(
     from affidavit.cli import gating
 
     gating.resume(run_id, store, out, as_json=as_json)
+
+
+@evaluations.command("incidents")
+def eval_incidents(
+    folders: Annotated[
+        list[str],
+        typer.Argument(
+            help="Folders with incidents below them, or FORMAT:PATH.", metavar="FOLDER…"
+        ),
+    ],
+    agent: Annotated[str, typer.Option("--agent", help="Who is put to the test.")] = "playbook",
+    limits: Profile = "standard",
+    repeats: Annotated[int, typer.Option("--repeats", help="How often each case is run.")] = 1,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write one page with plots here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Run an agent over incidents with known answers. Exit: 1 when a sentence does not verify."""
+    from affidavit.cli import evaluating
+
+    evaluating.evaluate(evaluating.Options(tuple(folders), agent, limits, repeats, html, as_json))
 
 
 @evaluations.command("gate")

@@ -192,3 +192,155 @@ EXPLANATIONS: Final[Mapping[EvidenceCode, Explanation]] = MappingProxyType(
     }
 )
 """EvidenceGuard's codes, explained (G10)."""
+
+SUPPORT_EXPLANATIONS: Final[Mapping[SupportCode, Explanation]] = MappingProxyType(
+    {
+        SupportCode.NUMBER_REFUTED: _x(
+            "A number is not the one that the cited results hold for that subject and metric.",
+            "Query that metric of that subject over the same window, and write its value.",
+        ),
+        SupportCode.UNIT_REFUTED: _x(
+            "A number has another unit than the cited result gives it.",
+            "Write the unit of the result, or convert the number with it.",
+        ),
+        SupportCode.STATISTIC_REFUTED: _x(
+            "A statistic is named that the cited result does not hold, such as p95 for a mean.",
+            "Query the metric with that statistic, or name the one that was read.",
+        ),
+        SupportCode.TIME_REFUTED: _x(
+            "A time or duration is not the one that the cited results hold.",
+            "Query the moment itself, with its zone, and write what the result says.",
+        ),
+        SupportCode.WINDOW_REFUTED: _x(
+            "A window is claimed that the cited result does not cover.",
+            "Query the whole window, or write the one that was read.",
+        ),
+        SupportCode.DIRECTION_REFUTED: _x(
+            "A direction is claimed that the cited values do not show.",
+            "Query the values before and after, and write which way they went.",
+        ),
+        SupportCode.SUBJECT_REFUTED: _x(
+            "Something is said of one subject that the cited results hold of another.",
+            "Query the subject that is named, or name the one that the result is about.",
+        ),
+        SupportCode.IDENTIFIER_UNKNOWN: _x(
+            "A name or identifier stands in no cited result.",
+            "Query for it, and cite the call that returns it.",
+        ),
+        SupportCode.NUMBER_UNKNOWN: _x(
+            "A number stands in no cited result and follows from none by counting.",
+            "Query the metric or the rows that it comes from, and cite that call.",
+        ),
+        SupportCode.TIME_UNKNOWN: _x(
+            "A time stands in no cited result.",
+            "Query with a window that holds it, and cite that call.",
+        ),
+        SupportCode.URL_UNKNOWN: _x(
+            "An address stands in no cited result.",
+            "Leave it out, or cite the call that returns it.",
+        ),
+        SupportCode.QUANTIFIER_REFUTED: _x(
+            "All, none, only or most is claimed, and the cited rows do not bear it out.",
+            "List every member without a limit, and count them.",
+        ),
+        SupportCode.NEGATION_REFUTED: _x(
+            "Something is denied that the cited results hold, or asserted that they deny.",
+            "Query the state itself, and write it as it is.",
+        ),
+        SupportCode.ORDER_REFUTED: _x(
+            "One thing is put before another, and the recorded times do not say so.",
+            "Query both onsets with a step that is finer than the time between them.",
+        ),
+        SupportCode.QUOTE_NOT_FOUND: _x(
+            "Quoted words stand in no cited result.", "Quote word for word, and cite that call."
+        ),
+        SupportCode.COUNT_REFUTED: _x(
+            "A count is not that of the cited rows.",
+            "Query the rows without a limit, and count those that match.",
+        ),
+        SupportCode.ABSENCE_TOO_WIDE: _x(
+            "More is said to be absent than was searched for.",
+            "Search the whole scope and window, or write the scope of the search that was made.",
+        ),
+        SupportCode.ABSENCE_REFUTED: _x(
+            "Something is said to be absent that a result of the run holds.",
+            "Write what was found, or search a scope that excludes it.",
+        ),
+        SupportCode.EVIDENCE_CONTRADICTS: _x(
+            "A result of the same scope and window says otherwise.",
+            "Read that result too, and write what both of them say.",
+        ),
+        SupportCode.MASK_CITED: _x(
+            "A sentence rests on a value that was masked as a secret.",
+            "Rest it on something that is no secret.",
+        ),
+        SupportCode.STATEMENT_MALFORMED: _x(
+            "A typed statement lacks a field of its kind, or has one of another.",
+            "Write it in the form of its kind.",
+        ),
+        SupportCode.STATEMENT_UNPROVED: _x(
+            "No cited record proves a typed statement.",
+            "Query the record that would, and cite that call.",
+        ),
+        SupportCode.STATEMENT_CALL_UNCITED: _x(
+            "A typed statement names a call that its sentence does not cite.",
+            "Cite the call at the sentence or its analysis.",
+        ),
+        SupportCode.WORDS_UNBOUND: _x(
+            "Nothing cited licenses what a sentence says.",
+            "Query what would show it and cite that call, or leave the words out.",
+        ),
+        SupportCode.CAUSE_UNPROVED: _x(
+            "A cause is claimed that no cited record states and no chain of records shows.",
+            "Look for a record in which the platform itself names the cause, or query onset and "
+            "path of both ends.",
+        ),
+        SupportCode.CAUSE_NO_PATH: _x(
+            "Nothing recorded connects the cause with the symptom.",
+            "Query the topology or the traces between the two.",
+        ),
+        SupportCode.CAUSE_NO_ORDER: _x(
+            "Nothing recorded shows that the cause began before the symptom.",
+            "Query both onsets with a step that is finer than the time between them.",
+        ),
+        SupportCode.CAUSE_NO_ABNORMALITY: _x(
+            "Nothing recorded shows that the cause was abnormal at all.",
+            "Query its metric or log against a window that is known to be normal.",
+        ),
+        SupportCode.CAUSE_ONE_RECORD: _x(
+            "Only the workload's own words say so, and no second record bears them out.",
+            "Query either end in another source, such as events or metrics.",
+        ),
+        SupportCode.REQUEST_TEXT_CITED: _x(
+            "A sentence rests on words that a caller could have written.",
+            "Cite what the platform or the workload says of itself.",
+        ),
+        SupportCode.GUIDANCE_CITED: _x(
+            "A sentence rests on a runbook or other guidance, and guidance observes nothing.",
+            "Query the system itself, and cite that call.",
+        ),
+        SupportCode.CLASS_NOT_OBSERVATION: _x(
+            "A sentence rests on an alert or a change where an observation is needed.",
+            "Query what the system did, and cite that call.",
+        ),
+    }
+)
+"""The support check's codes, explained: what is wrong, and the next query that would prove it."""
+
+
+_EVIDENCE_CODES: Final = frozenset(map(str, EvidenceCode))
+_SUPPORT_CODES: Final = frozenset(map(str, SupportCode))
+
+
+def remedy_of(code: str) -> str | None:
+    """What would prove what this code refuses, or None where nobody knows the code."""
+    if code in _EVIDENCE_CODES:
+        return EXPLANATIONS[EvidenceCode(code)].remedy
+    return SUPPORT_EXPLANATIONS[SupportCode(code)].remedy if code in _SUPPORT_CODES else None
+
+
+def meaning_of(code: str) -> str | None:
+    """What is wrong where this code stands, or None where nobody knows the code."""
+    if code in _EVIDENCE_CODES:
+        return EXPLANATIONS[EvidenceCode(code)].meaning
+    return SUPPORT_EXPLANATIONS[SupportCode(code)].meaning if code in _SUPPORT_CODES else None

@@ -18,7 +18,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from affidavit.contract.errors import ModelFailed
+from affidavit.contract.errors import InternalFault, ModelFailed
 from affidavit.contract.journal import Entry, EventType
 from affidavit.core.attempts import ONCE, AttemptRule, AttemptsEnded, attempt
 from affidavit.core.breaker import CircuitOpen
@@ -132,6 +132,15 @@ class ModelDesk:
             return None
         content = self.gate.run.contents.get(waiting.popleft())
         return None if content is None else decode_answer(content)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedDoor:
+    """The door of whoever has no run yet; a run that is driven opens its own."""
+
+    async def ask(self, request: ModelRequest) -> ModelAnswer:
+        """Never answers."""
+        raise InternalFault(f"nobody is driven, and a model was asked to {request.purpose}")
 
 
 def _none_left(failed: ModelFailed | None) -> ModelFailed:

@@ -6,8 +6,10 @@ or evidence, and the tools do not know a query language: what a question means i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -103,6 +105,45 @@ class Topology:
     links: tuple[Link, ...]
 
 
+class Aspect(StrEnum):
+    """What a series measures, by its name. Each aspect has one rule that judges it (ADR 0005)."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
+    AVAILABILITY = "availability"
+    ERRORS = "errors"
+    CLIENT_LATENCY = "client_latency"
+    LATENCY = "latency"
+    OTHER = "other"
+
+
+LEVELS: Final[tuple[tuple[Aspect, str], ...]] = (
+    (Aspect.AVAILABILITY, "success|availab|ready|healthy|^up$"),
+    (Aspect.ERRORS, "error|fail|5xx|4xx|exception|reject|oom|restart"),
+    (Aspect.CLIENT_LATENCY, "(duration|latency|response.?time).*(client|outbound)|"
+     "(client|outbound).*(duration|latency|response.?time)"),
+    (Aspect.LATENCY, "duration|latency|response.?time"),
+)
+"""Words of a lower-case name (RE2 syntax), first match; judged by level_shifts."""
+
+RESOURCES: Final[tuple[tuple[Aspect, str], ...]] = (
+    (Aspect.CPU, "cpu"),
+    (Aspect.MEMORY, "mem|heap|rss"),
+)
+"""The same for resource_shifts; a name that speaks of a level is none."""
+
+SHARED_PREFIX: Final = "system."
+"""A node's series, shared by what runs on it: they convict nobody, and metric_scan judges them."""
+
+
+def aspect_of(metric: str) -> Aspect:
+    """What a metric of this name measures."""
+    name = metric.lower()
+    if name.startswith(SHARED_PREFIX):
+        return Aspect.OTHER
+    return next((a for a, words in (*LEVELS, *RESOURCES) if re.search(words, name)), Aspect.OTHER)
+
+
 @dataclass(frozen=True, slots=True)
 class Floor:
     """The smallest scale of a metric: below it a deviation is noise, however quiet the baseline.
@@ -119,9 +160,10 @@ class Floor:
 
 @dataclass(frozen=True, slots=True)
 class MetricScan:
-    """Each series of the window against its own baseline, strongest deviation first.
+    """Each series of no other aspect against its own baseline, strongest deviation first.
 
-    The baseline is `baseline` where a series has at least `samples_min` samples in it, else all of
+    Series that `level_shifts` or `resource_shifts` judge are left out, so that no series has two
+    judgements. The baseline is `baseline` where a series has at least `samples_min` samples in it, else all of
     its samples before the window, less those of the last `clearance_s` where enough are left.
     scale = max(1.4826 MAD, the distance of either 5 % tail from the median / 1.645, floor), so that
     each is a standard deviation where samples are normal. A sample is abnormal at `threshold`
@@ -176,7 +218,97 @@ class TraceEdges:
     rows_max: int
 
 
-Question: TypeAlias = MetricScan | ErrorLines | TraceEdges
+ComparisonName: TypeAlias = Literal[
+    "resource_shifts",
+    "level_shifts",
+    "edge_excess",
+    "self_time",
+    "error_spans",
+    "interruptions",
+    "error_rise",
+    "template_changes",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The incident against its own quiet time, one row a service and finding, strongest first.
+
+    Each is a rule of its own, said with its constants and its columns in the function of the same
+    name in the adapters (`telemetry_sql`, `trace_sql`, `log_sql`, `interruption_sql`), and in
+    docs/tools.md. All have `service` and, but for template_changes, `strength`. No figures.
+    """
+
+    name: ComparisonName
+    window: Window
+    baseline: Window | None
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeOnset:
+    """When the calls from one service to another began to take long, as an interval.
+
+    Columns: normal_us (null where no quiet slice came before), abnormal_us. No row: it never did.
+    """
+
+    source: str
+    target: str
+    window: Window
+    baseline: Window | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEvents:
+    """What was changed before the window's end, at most `lookback_s` before its start; latest
+    first.
+
+    Columns: id, event, service, body, attributes, at_us. Figures: events.
+    """
+
+    service: str | None
+    window: Window
+    lookback_s: int
+    rows_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogSearch:
+    """Lines of the window that hold a text, whatever its case; the first ones first.
+
+    Columns: service, level, emitter, body, at_us. Figures: lines.
+    """
+
+    service: str | None
+    window: Window
+    text: str
+    rows_max: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesSamples:
+    """One metric of a service over the window, the mean of its instances, in equal slices.
+
+    Columns: statistic, unit, at_us (the slice's start), value (its mean), samples. Figures:
+    slices, samples.
+    """
+
+    service: str
+    metric: str
+    window: Window
+    slices_max: int
+    rows_max: int
+
+
+Question: TypeAlias = (
+    MetricScan
+    | ErrorLines
+    | TraceEdges
+    | Comparison
+    | EdgeOnset
+    | ChangeEvents
+    | LogSearch
+    | SeriesSamples
+)
 Plain: TypeAlias = str | int | bool | None
 
 
@@ -189,6 +321,14 @@ class Answer:
 
     rows: Sequence[Mapping[str, Plain]]
     figures: Mapping[str, Plain]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of the incident's knowledge: a runbook, a note. Guidance, never evidence (C13)."""
+
+    name: str
+    text: str
 
 
 class Telemetry(Protocol):
@@ -207,6 +347,11 @@ class Telemetry(Protocol):
     @property
     def topology(self) -> Topology | None:
         """The topology that the incident's author recorded, if any."""
+        ...
+
+    @property
+    def pages(self) -> Sequence[Page]:
+        """The knowledge that came with the incident, by name."""
         ...
 
     async def ask(self, question: Question) -> Answer:

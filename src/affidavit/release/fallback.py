@@ -23,6 +23,7 @@ from affidavit.contract.report import (
 )
 from affidavit.contract.snapshots import DiagnosisProgressSnapshot, VerifiedEvidenceSnapshot
 from affidavit.contract.states import EvidenceStatus, FailureStage, FallbackType
+from affidavit.contract.violations import remedy_of
 from affidavit.progress.projector import LIMITATIONS_MAX, SOURCES_MAX, bounded
 from affidavit.progress.selection import FACT_CLASSES, SeenCall, select_facts, word
 from affidavit.release.material import AskedFor, Evidence, Gathered, Refusals
@@ -44,6 +45,9 @@ from affidavit.verify.support import SentenceProof
 
 ISSUES_MAX: Final = 50
 """Refusals shown; a report with more is not mended one by one."""
+
+REMEDIES_MAX: Final = 5
+"""Next queries that a person can hold in mind; every code stands with its own in docs/codes.md."""
 
 PROVED_KINDS: Final = frozenset(
     {
@@ -150,7 +154,10 @@ def build_fallback(type_: FallbackType, ground: Ground) -> SafeFallback:
             verified_sources=ground.sources[:SOURCES_MAX],
             observed_facts=ground.facts,
             limitations=_limitations(ground),
-            next_steps=tuple(STEPS[step] for step in dict.fromkeys(_next_steps(ground, leads))),
+            next_steps=(
+                *(STEPS[step] for step in dict.fromkeys(_next_steps(ground, leads))),
+                *_remedies(ground.issues),
+            ),
             leads=leads,
             asked_for=ground.requests.items,
             failure_stage=stage,
@@ -278,6 +285,12 @@ def _limitations(ground: Ground) -> tuple[str, ...]:
     )
     own = tuple(REASONS[reason] for reason in reasons)
     return bounded((*own, *ground.progress.limitations[:LIMITATIONS_MAX]))
+
+
+def _remedies(issues: tuple[ValidationIssue, ...]) -> tuple[str, ...]:
+    """What would prove what was refused, as next queries, in the order of the report."""
+    told = dict.fromkeys(remedy for item in issues if (remedy := remedy_of(item.code)))
+    return tuple(told)[:REMEDIES_MAX]
 
 
 _AGAIN: Final[Mapping[Reason, NextStep]] = MappingProxyType(

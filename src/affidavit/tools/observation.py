@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from affidavit.contract.agent import Observation, ObservationKind, ToolCallRequest
 from affidavit.contract.evidence import Envelope
 from affidavit.contract.journal import EventType
 from affidavit.contract.states import EvidenceStatus
+from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.fold import CallView, RunView, StepView
 
 
@@ -17,7 +19,7 @@ from affidavit.core.fold import CallView, RunView, StepView
 class Observer:
     """Reads a run's steps back as observations; a parsed projection is kept by its digest."""
 
-    _parsed: dict[str, Envelope] = field(default_factory=dict)
+    _parsed: dict[str, tuple[Envelope, str]] = field(default_factory=dict)
 
     def observe(self, view: RunView, contents: Mapping[str, bytes]) -> tuple[Observation, ...]:
         """Every settled call of the run, in the order asked."""
@@ -55,9 +57,9 @@ class Observer:
                 arguments=request.arguments,
                 kind=ObservationKind.REFUSED if refused else ObservationKind.FAILED,
                 tool_call_id=None if refused else source.tool_call_id,
-                code=source.code,
+                code=_code_of(source),
             )
-        envelope = self._envelope(source.result_digest, contents)
+        envelope, answer = self._read(source.result_digest, contents)
         found = envelope.status is EvidenceStatus.EVIDENCE_FOUND
         return Observation(
             step=step,
@@ -68,14 +70,30 @@ class Observer:
             scope=envelope.scope,
             envelope=envelope,
             result_digest=source.result_digest,
+            answer_digest=answer,
         )
 
-    def _envelope(self, result_digest: str, contents: Mapping[str, bytes]) -> Envelope:
+    def _read(self, result_digest: str, contents: Mapping[str, bytes]) -> tuple[Envelope, str]:
         known = self._parsed.get(result_digest)
         if known is None:
-            known = Envelope.model_validate_json(contents[result_digest])
-            self._parsed[result_digest] = known
+            envelope = Envelope.model_validate_json(contents[result_digest])
+            known = self._parsed[result_digest] = (envelope, answer_digest(envelope))
         return known
+
+
+def answer_digest(envelope: Envelope) -> str:
+    """A digest over what came back alone: neither what was asked nor when (H7)."""
+    facts = [fact.model_dump(mode="json") for fact in envelope.facts]
+    came_back = [str(envelope.status), envelope.count, envelope.total, envelope.truncated, facts]
+    return digest(canonical_json(came_back))
+
+
+_RESOLVED: Final = {"done": "OUTCOME_DONE", "not-done": "OUTCOME_NOT_DONE"}
+"""What an agent learns of an effect once an operator has said what became of it (K9)."""
+
+
+def _code_of(call: CallView) -> str | None:
+    return call.code if call.resolution is None else _RESOLVED.get(call.resolution, call.code)
 
 
 def calls_of(decision: bytes) -> tuple[ToolCallRequest, ...]:

@@ -505,7 +505,7 @@ async def test_one_supplied_call_makes_the_answer_supplied() -> None:
 
 @pytest.mark.spec("M6")
 async def test_withdrawal_has_its_place_and_says_that_nobody_was_asked() -> None:
-    """One unprovable aside in a long report: the author could be asked, and is not yet."""
+    """One unprovable aside in a long report, and no author to ask."""
     sentences = [{"text": "checkout error_rate was 5%."}] * 7 + [{"text": "It was calm."}]
     written = draft("call_0001")
     written["analyses"][0] = {
@@ -517,5 +517,5 @@ async def test_withdrawal_has_its_place_and_says_that_nobody_was_asked() -> None
     desk = PlainDesk()
     await gather(concluded(written), ScriptedJudge((UNSUPPORTED,)), desk=desk)
     assert desk.data(EventType.DRAFT_WITHDRAWAL_ATTEMPT) == [
-        {"result": "UNAVAILABLE", "withdrawn": 0}
+        {"result": "UNAVAILABLE", "withdrawn": 0, "sentences": ()}
     ]

@@ -11,18 +11,21 @@ import anyio
 import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
-from affidavit.contract.agent import ObservationKind, ToolCallRequest
+from affidavit.contract.agent import AgentState, ObservationKind, ToolCallRequest
 from affidavit.contract.errors import RunCancelled, ToolFailed
 from affidavit.contract.evidence import Envelope, Fact, Scope
 from affidavit.contract.journal import EventType
 from affidavit.contract.limits import Limits
 from affidavit.contract.record import Record
 from affidavit.contract.states import EvidenceStatus, InvocationStatus
+from affidavit.core.fold import StepView
 from affidavit.core.run import Run
 from affidavit.ledger.reader import take_snapshot
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.testing.scripted import ScriptedArguments, scripted_tool
-from affidavit.tools.boundary import RAW_BYTES_MAX, RESULT_BYTES_MAX, execute_step
+from affidavit.tools.acting import RAW_BYTES_MAX, RESULT_BYTES_MAX
+from affidavit.tools.admission import Toolbox
+from affidavit.tools.boundary import execute_step
 from affidavit.tools.catalogue import Catalogue, Tool
 from affidavit.tools.observation import Observer
 from tests.support.runs import LIMITS, decide_calls, driven, reading, request
@@ -55,7 +58,15 @@ def ask(tool: str = "probe", **arguments: object) -> ToolCallRequest:
 
 async def execute(run: Run, tools: Catalogue, *calls: ToolCallRequest) -> None:
     step = await decide_calls(run, *calls)
-    await execute_step(run, tools, step, calls)
+    await finish(run, tools, step, calls)
+
+
+async def finish(
+    run: Run, tools: Catalogue, step: StepView, calls: tuple[ToolCallRequest, ...]
+) -> None:
+    """Settle a step with no guard around it."""
+    state = AgentState(run.request, step.step, tools.specs())
+    assert await execute_step(run, Toolbox(tools), state, step, calls) is None
 
 
 def codes(run: Run) -> list[str | None]:
@@ -354,7 +365,7 @@ async def test_a_second_driver_keeps_what_was_recorded_and_reads_again_what_was_
     async with driven(store, asked=request(limits=tight), holder="second") as run:
         step = run.view.open_step()
         assert step is not None
-        await execute_step(run, tools, step, calls)
+        await finish(run, tools, step, calls)
         assert ran == ["a", "b", "b", "c"]
         assert [call.attempts for call in run.view.calls.values()] == [1, 2, 2]
         assert run.view.reserved_calls == 3

@@ -190,6 +190,8 @@ def _best(
     """The records that hold most of the words."""
     scores = dict.fromkeys(found, 0)
     for token in held:
+        if token.kind is Kind.WORD and desk.is_about(call, token):
+            continue
         for place in desk.places(call, token) & found:
             scores[place] += 1
     most = max(scores.values(), default=0)

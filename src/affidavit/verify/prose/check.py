@@ -165,7 +165,9 @@ class _Check:
         self._clause(clause, effect=effect)
         if not clause.topics or clause.bound or len(self.findings.codes) == len(kept.codes):
             return
-        again = _Check(self.desk, self.context, kept, (), self.before, self.said)
+        again = _Check(
+            self.desk, self.context, kept, (), self.before, self.said, self.counted
+        )
         again._clause(Clause(clause.tokens), effect=effect)
         if len(kept.codes) < len(self.findings.codes):
             self.findings, self.before = kept, again.before
@@ -437,7 +439,11 @@ class _Check:
         top = [item for item in chosen if len(item.held) == len(chosen[0].held)]
         if polarity.denied_words(self.desk, clause, chosen):
             self.findings.refuse(SupportCode.NEGATION_REFUTED, "(denied)")
-        if is_negative(clause) and not any(polarity.denial_shown(clause, item) for item in top):
+        if is_negative(clause) and not any(
+            polarity.denial_shown(clause, item)
+            or quantifiers.holds_for_none(clause, item, self.desk, self.counted)
+            for item in top
+        ):
             self.findings.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
         self._quantity_words(clause, chosen)
         if roles.are_swapped(clause, chosen):
@@ -456,7 +462,8 @@ class _Check:
     def _quantity_words(self, clause: Clause, chosen: list[Binding]) -> None:
         place = quantifiers.universal_of(clause)
         if place is not None and not any(
-            quantifiers.holds_for_all(self.desk, clause, item, place) for item in chosen
+            quantifiers.holds_for_all(self.desk, clause, item, place, self.counted)
+            for item in chosen
         ):
             self.findings.refuse(SupportCode.QUANTIFIER_REFUTED, "all")
         if quantifiers.only_of(clause) is not None and not any(

@@ -174,7 +174,9 @@ def _with_topics(pieces: list[list[Token]]) -> tuple[Clause, ...]:
     for piece in pieces:
         words = [token for token in piece if token.kind is not Kind.SIGN]
         first = words[0].text.casefold() if words else ""
-        starts = first in _STARTERS or first in VERBS or first in {"and", "or", "also"}
+        second = words[1].text.casefold() if len(words) > 1 else ""
+        starts = first in _STARTERS or first in VERBS
+        starts = starts or (first in {"and", "or", "but"} and (second in _STARTERS or second in VERBS))
         own = Clause(tuple(piece)).subjects
         inherits = starts or not own
         if first in _RELATIVE and topics:

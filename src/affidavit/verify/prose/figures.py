@@ -116,7 +116,10 @@ class Near:
 def near_words(figure: Figure) -> Near:
     """The words around a number, up to the next number that is not listed with it."""
     tokens, place = figure.clause.tokens, figure.place
-    before = _reach(tuple(reversed(tokens[:place])), _BEFORE_WORDS)
+    start = place
+    if is_end(figure) or (place and tokens[place - 1].role in {Role.UP, Role.DOWN}):
+        start = next(at for at, token in enumerate(tokens) if token.kind is Kind.NUMBER)
+    before = _reach(tuple(reversed(tokens[:start])), _BEFORE_WORDS)
     after = _reach(tokens[place + 1 :], _AFTER_WORDS)
     return Near(
         all=_stems((*before, *after)),

@@ -167,8 +167,12 @@ def _is(stated: Stated, field: Field, record: RecordView, about: frozenset[str])
     assert wanted is not None
     words = record.stems | field.names | about
     named = any(unit_of(word) == wanted for word in words)
-    named = named or (wanted.dimension == "rate" and stem("rate") in words)
+    named = named or (wanted.dimension == "rate" and bool(_RATED & words))
     return named and agrees(Stated(stated.number, "", stated.about), field.number, "")
+
+
+_RATED = frozenset(stem(word) for word in "rate count period per second minute iops".split())
+"""Words in whose company a bare number may be one per second or minute."""
 
 
 def telling(stated: Stated) -> bool:

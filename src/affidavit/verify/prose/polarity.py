@@ -42,7 +42,7 @@ def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
         records = [
             binding.call.records[place]
             for binding in bindings
-            for place in desk.places(binding.call, token) & frozenset().union(*binding.best)
+            for place in desk.places(binding.call, token) & frozenset().union(*binding.allowed)
         ]
         if records and all(denies(record, token.stems) for record in records):
             return True

@@ -14,6 +14,7 @@ from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import EVERY, ONLY, Role
 from affidavit.verify.prose.numbering import names_thing
+from affidavit.verify.prose.tallies import listed
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.words import stem
 
@@ -52,10 +53,23 @@ def only_of(clause: Clause) -> int | None:
     return None
 
 
-def holds_for_all(desk: Desk, clause: Clause, binding: Binding, place: int) -> bool:
-    """Whether every record that the quantifier ranges over holds what the clause says."""
+def holds_for_all(
+    desk: Desk, clause: Clause, binding: Binding, place: int, counted: Counted
+) -> bool:
+    """Whether every record that the quantifier ranges over holds what the clause says.
+
+    "all 3" are the three that were counted just before; "both" of two names are those two; and "20,
+    all of them" is what a record says that gives the number twice (20 of 20).
+    """
     if binding.call.id == TOLD:
-        return _told(clause, binding, place)
+        return _told(clause, binding, place) or _twice(clause, binding)
+    if clause.tokens[place].text.casefold() == "both" and 2 in listed(clause.tokens):
+        return len(binding.allowed) == 2 or len(clause.names) > 1
+    if _twice(clause, binding):
+        return True
+    if counted[0] == binding.call.id and counted[1] and _is_them(clause, place, counted[1]):
+        said = [desk.places(binding.call, token) for token in clause.tokens if _says(token)]
+        return all(counted[1] <= found for found in said if found)
     call = binding.call
     if call.call.envelope.truncated:
         return False
@@ -80,6 +94,33 @@ def holds_for_all(desk: Desk, clause: Clause, binding: Binding, place: int) -> b
         shapes = {call.records[found].shape for found in domain}
     ranged_over = {found for found in domain if call.records[found].shape in shapes}
     return bool(ranged_over) and all(ranged_over <= found for found in said)
+
+
+Counted = tuple[str, frozenset[int]]
+
+
+def _is_them(clause: Clause, place: int, counted: frozenset[int]) -> bool:
+    """Whether "all 3" says how many were counted."""
+    behind = clause.tokens[place + 1 : place + 3]
+    return any(token.stated is not None and token.stated.number == len(counted) for token in behind)
+
+
+def _twice(clause: Clause, binding: Binding) -> bool:
+    """Whether a record gives one of the clause's numbers for the part and for the whole."""
+    numbers = {token.stated.number for token in clause.tokens if token.stated is not None}
+    for record in binding.records():
+        held = [field.number for field in record.fields if field.number in numbers]
+        names = {field.name for field in record.fields if field.number in numbers}
+        if len(held) > 1 and (len(names) > 1 or binding.call.id == TOLD) and len(set(held)) == 1:
+            return True
+    return False
+
+
+def holds_for_none(clause: Clause, binding: Binding, desk: Desk, counted: Counted) -> bool:
+    """"no request to a or b was": none of those that were just counted holds one of the names."""
+    if counted[0] != binding.call.id or not counted[1] or not clause.subjects:
+        return False
+    return not any(desk.places(binding.call, token) & counted[1] for token in clause.subjects)
 
 
 def _says(token: Token) -> bool:

@@ -46,7 +46,7 @@ def by_count(
     if binding.call.id == TOLD or not may_count(figure):
         return None
     number = figure.stated.number
-    places = counted(desk, binding, figure.clause)
+    places = counted(desk, binding, figure.clause, figure.token)
     envelope = binding.call.call.envelope
     narrower = len(places) < len(binding.call.records) - len(binding.call.frames)
     if not envelope.truncated or narrower:
@@ -76,13 +76,17 @@ def _whole(figure: Figure, binding: Binding, before: Binding | None) -> frozense
     return frozenset(Decimal(size) for size in group_sizes(left))
 
 
-def counted(desk: Desk, binding: Binding, clause: Clause) -> frozenset[int]:
-    """The records that hold all of the clause's distinguishing words, at its moment."""
+def counted(desk: Desk, binding: Binding, clause: Clause, number: Token) -> frozenset[int]:
+    """The records that hold the clause's distinguishing words and other numbers, at its moment."""
     call = binding.call
     places = frozenset().union(*binding.allowed)
     for token in binding.held:
         found = desk.places(call, token)
         if token.kind in {Kind.WORD, Kind.QUOTE} and 0 < len(found) < len(call.records):
+            places = (places & found) or places
+    for token in clause.of(Kind.NUMBER):
+        found = desk.places(call, token)
+        if token is not number and not token.spelled and 0 < len(found) < len(call.records):
             places = (places & found) or places
     moments = clause.of(Kind.MOMENT)
     if len(moments) == 1 and moments[0].moment and not is_edge(clause, moments[0]):

@@ -187,8 +187,9 @@ class CallView:
     @cached_property
     def values(self) -> frozenset[str]:
         """Every subject, and every value that is one word, lower case."""
-        found = {record.subject.casefold() for record in self.records}
-        for record in self.records:
+        items = [record for record in self.records if record.place not in self.frames]
+        found = {record.subject.casefold() for record in items}
+        for record in items:
             found.update(
                 field.text.casefold() for field in record.fields
                 if field.number is None and not field.loose and " " not in field.text.strip()
@@ -204,7 +205,7 @@ class CallView:
             return frozenset()
         return frozenset(
             record.place for record in self.records
-            if (sizes[record.shape] == 1 and record.shape.startswith("row"))
+            if (sizes[record.shape] == 1 and record.shape.startswith(("row", "text of")))
             or (record.shape == "line" and not record.subject and record.at is None and subjects)
         )  # fmt: skip
 
@@ -392,8 +393,15 @@ def _bursts(groups: list[list[int]], facts: tuple[Fact, ...]) -> list[list[int]]
         last = key
     return [
         [at for group in run for at in group]
-        for run in runs if 1 < len(run) <= BURST_MAX
+        for run in runs if 1 < len(run) <= BURST_MAX and not any(_is_request(facts[at]) for group in run for at in group)
     ]  # fmt: skip
+
+
+def _is_request(fact: Fact) -> bool:
+    """Whether a fact holds what a caller sent: requests of one instant have nothing in common."""
+    if isinstance(fact, Line):
+        return fact.emitter is Emitter.REQUEST
+    return isinstance(fact, Row) and any(cell.emitter is Emitter.REQUEST for cell in fact.cells)
 
 
 BURST_MAX: Final = 8
@@ -492,6 +500,8 @@ def _shape(parts: list[Fact]) -> str:
     if any(isinstance(fact, Line) and isinstance(parts[0], Line) for fact in parts):
         return "line"
     first = parts[0]
+    if isinstance(first, Value) and first.quantity is None:
+        return f"text of {first.attribute}"
     if not isinstance(first, Row):
         return first.kind
     listed = next((cell.text or "" for cell in first.cells if cell.name == "list"), "")

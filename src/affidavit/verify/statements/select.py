@@ -145,7 +145,7 @@ def candidates(
     for record in records:
         for field in record.fields:
             score = _score(call, record, field, plain)
-            if wanted == field.names:
+            if wanted == field.names - _SMALL:
                 score = 3.0
             if score >= ATTRIBUTE_SCORE_MIN:
                 found.append(Candidate(record, field, score))
