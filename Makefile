@@ -39,8 +39,13 @@ docs: test-environment ## write the generated pages of docs/ anew
 bench: test-environment ## the performance figures
 	@$(BIN)/affidavit bench $(ARGS)
 
+# Foreign sets stand beside our own where they lie on this machine; they are imported into a
+# temporary folder, as FORMAT:PATH (docs/evaluation.md).
+DATA ?= ../shared/data
+SETS := nezha petshop rootcausebench opensre_synthetic
+FOREIGN = $(foreach set,$(wildcard $(SETS:%=$(DATA)/%)),$(firstword $(subst _, ,$(notdir $(set)))):$(set))
 eval: test-environment ## accuracy, coverage and false claims over incidents with known answers
-	@$(BIN)/affidavit eval $(ARGS)
+	@$(BIN)/affidavit eval examples $(FOREIGN) $(ARGS)
 
 lab: test-environment ## a small real system to break and record
 	@$(BIN)/affidavit lab $(or $(ARGS),up)

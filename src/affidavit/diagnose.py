@@ -34,7 +34,7 @@ from affidavit.contract.states import (
 )
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, extend, to_us
-from affidavit.core.run import Driver, Run, Stage, drive_lease
+from affidavit.core.run import APPROVAL, Driver, Run, Stage, drive_lease
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.loop import Collection, collect, ledger_of
 from affidavit.ports.store import Append, Artifact, RunHead, Store
@@ -93,6 +93,11 @@ class Paused:
 
     run_id: str
     reason: str = "asked"
+
+    @property
+    def agent_status(self) -> AgentStatus | None:
+        """NEED_APPROVAL while a person has to decide; else the loop has not ended (E18)."""
+        return AgentStatus.NEED_APPROVAL if self.reason == APPROVAL else None
 
 
 async def drive(run_id: str, world: World) -> ReleaseRecord | Paused:
@@ -257,9 +262,10 @@ async def _wake(run: Run) -> None:
 async def start(world: World, request: AgentRequest, artifacts: tuple[Artifact, ...] = ()) -> None:
     """The run exists, durably, and nothing of it was executed yet (K0).
 
-    `artifacts` are what it was handed beside its request. Raises InputRefused
-    when the store has a run of that id already.
+    `artifacts` are what it was handed beside its request. Raises InputRefused when the store has a
+    run of that id already, and RecordFailed when it, or the audit, cannot take note of it.
     """
+    await world.collection.guards.enter(request)
     if world.mind is not None:
         world.mind.admit(request)
     moment = world.driver.clock.now()

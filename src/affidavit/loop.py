@@ -132,7 +132,7 @@ async def _advance(run: Run, collection: Collection) -> None:
         if stop is not None:
             await _end_guarded(run, stop)
         return
-    wait_for_outcomes(run)
+    await wait_for_outcomes(run)
     step = len(run.view.steps) + 1
     state = _state(run, collection, step)
     verdicts = await collection.guards.ask(Moment.BEFORE_THINKING, state, run.request)
@@ -161,12 +161,12 @@ async def _take(run: Run, collection: Collection, step: int, decision: Decision)
             await _take_calls(run, collection, step, calls[:CALLS_PER_STEP_MAX], note)
         case Conclude(draft=draft):
             content = draft.encode() if isinstance(draft, str) else _encode(draft)
-            await run.record(_decided(step, "CONCLUDE", content))
+            decided = _decided(step, "CONCLUDE", content)
             ending = Ending.CONCLUDED if _is_object(content) else Ending.UNREADABLE
-            await _end(run, ending, AgentStatus.DONE, draft_digest=digest(content))
+            await _end(run, ending, AgentStatus.DONE, decided, draft_digest=digest(content))
         case GiveUp(reason=reason):
-            await run.record(_decided(step, "GIVE_UP", _encode({"reason": reason})))
-            await _end(run, Ending.GAVE_UP, AgentStatus.DONE)
+            decided = _decided(step, "GIVE_UP", _encode({"reason": reason}))
+            await _end(run, Ending.GAVE_UP, AgentStatus.DONE, decided)
 
 
 async def _take_calls(
@@ -190,8 +190,8 @@ async def _take_calls(
             refused = refuse_calls(step, ids, calls, "STOP_NOTICE")
             await run.record(replace(stage, events=(*stage.events, *refused, notice)))
         case Admission.VIOLATED:
-            await run.record(_decided(step, "ACT", content))
-            await _end(run, Ending.PROTOCOL_VIOLATED, AgentStatus.LOOP_DETECTED)
+            decided = _decided(step, "ACT", content)
+            await _end(run, Ending.PROTOCOL_VIOLATED, AgentStatus.LOOP_DETECTED, decided)
 
 
 def _without_polls(tracker: Tracker, catalogue: Catalogue) -> Tracker:
@@ -271,8 +271,14 @@ async def end_stopped(run: Run, stop: RunStopped) -> None:
 
 
 async def _end(
-    run: Run, ending: Ending, status: AgentStatus, *, draft_digest: str | None = None
+    run: Run,
+    ending: Ending,
+    status: AgentStatus,
+    decided: Stage | None = None,
+    *,
+    draft_digest: str | None = None,
 ) -> None:
+    """One append, with the decision that ended it: a crash between would ask the agent again."""
     reason = _stop_reason(run, ending)
     event = Event(
         EventType.COLLECTION_ENDED,
@@ -286,7 +292,14 @@ async def _end(
     open_step = run.view.open_step()
     calls = () if open_step is None else calls_of(run.contents[open_step.digest])
     closing = close_calls(run, calls, _CLOSED.get(ending, "STOPPED"))
-    await run.record(replace(closing, events=(*closing.events, event)))
+    first = decided or Stage(())
+    await run.record(
+        replace(
+            closing,
+            events=(*first.events, *closing.events, event),
+            artifacts=(*first.artifacts, *closing.artifacts),
+        )
+    )
 
 
 def _stop_reason(run: Run, ending: Ending) -> DiagnosisStopReason | None:

@@ -7,14 +7,12 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.affidavit.seal import seal
 from affidavit.agents.playbook import PlaybookInvestigator
-from affidavit.agents.react import ReactInvestigator, frame_of
 from affidavit.application.gate import (
     GateOrder,
     SuppliedAgent,
@@ -27,8 +25,7 @@ from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.contract.journal import Entry
 from affidavit.contract.limits import PROFILES
 from affidavit.core.breaker import Circuits
-from affidavit.core.breaker import Circuits
-from affidavit.core.run import Driver, Run
+from affidavit.core.run import Driver
 from affidavit.diagnose import World
 from affidavit.guards.approval import ApprovalGuard
 from affidavit.guards.audit import AuditGuard
@@ -40,19 +37,12 @@ from affidavit.guards.permission import PermissionGuard, permit_reads
 from affidavit.guards.timeout import TimeoutGuard
 from affidavit.guards.toggles import GuardToggles
 from affidavit.loop import Collection
-from affidavit.models.attempts import Gate
-from affidavit.models.desk import ClosedDoor, ModelDesk
-from affidavit.models.roster import Roster
-from affidavit.ports.ceiling import Ceilings
-from affidavit.ports.model import Door, Model, Purpose
 from affidavit.ports.store import Store
-from affidavit.release.asking import ModelAuthor
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
 from affidavit.release.withdrawal import ConsentingAuthor, NoAuthor
 from affidavit.tools.capture import capture_catalogue
 from affidavit.verify.judges.embedded import EmbeddedJudge
-from affidavit.verify.judges.model import model_judge
 
 Listen = Callable[[Entry, Mapping[str, bytes]], None]
 
@@ -118,49 +108,6 @@ async def incident_world(
         yield world, incident
     finally:
         incident.close()
-
-
-@dataclass(frozen=True, slots=True)
-class ModelMind:
-    """Thinks with models (`diagnose.Mind`): one desk a driven run, circuits shared by all runs."""
-
-    roster: Roster
-    circuits: Circuits = field(default_factory=lambda: Circuits(SystemClock()))
-    ceilings: Ceilings | None = None
-
-    def admit(self, request: AgentRequest) -> None:
-        """Raises InputRefused where the limits cannot hold the run and its release (K4)."""
-        self.roster.admit(request.limits, request.tenant)
-
-    def bind(self, run: Run, world: World) -> World:
-        """The world whose thinkers ask through this run's desk."""
-        limits, tenant = run.request.limits, run.request.tenant
-        gate = Gate(run, self.circuits, self.roster.reserve(limits, tenant), self.ceilings)
-        return self._thinking(world, ModelDesk(gate, self.roster), run.request)
-
-    def named(self, world: World, request: AgentRequest) -> World:
-        """The world before it is driven: its thinkers have names, and no door yet."""
-        return self._thinking(replace(world, mind=self), ClosedDoor(), request)
-
-    def _thinking(self, world: World, door: Door, request: AgentRequest) -> World:
-        collection, examiner = world.collection, world.examiner
-        authors = self.roster.models_for(Purpose.DECIDE, request.tenant)
-        judges = self.roster.models_for(Purpose.JUDGE, request.tenant)
-        if authors:
-            frame = frame_of(request.limits, _window(authors))
-            name = f"react:{authors[0].name}"
-            author = ModelAuthor(door, request.limits, name)
-            collection = replace(collection, investigator=ReactInvestigator(door, frame, name))
-            examiner = replace(examiner, repairer=author, author=author)
-        if judges:
-            judge = model_judge(door, request.limits, _window(judges), f"model:{judges[0].name}")
-            examiner = replace(examiner, judge=judge)
-        return replace(world, collection=collection, examiner=examiner)
-
-
-def _window(models: tuple[Model, ...]) -> int:
-    """The smallest window: a request has to fit into the model that it is handed over to."""
-    return min(item.window_tokens for item in models)
 
 
 def gate_world(order: GateOrder, store: Store, *, listen: Listen | None = None) -> World:

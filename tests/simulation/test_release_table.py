@@ -1,7 +1,6 @@
 """Every row of the release table, reached by a whole run through the real release (section 10).
 
-D2b is a row of the pure table only (tests/unit/release): asking an author to withdraw comes with
-the withdrawal itself.
+D2b, where an author takes sentences back, is reached in test_withdrawal.py.
 """
 
 from __future__ import annotations

@@ -1,15 +1,18 @@
-"""Whole runs in which an author takes sentences back: what leaves, what stays, what never leaves."""
+"""Whole runs in which an author takes sentences back: what leaves, what stays, what never."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
+from affidavit.affidavit.document import read_document
 from affidavit.affidavit.recheck import Verdict, recheck
 from affidavit.contract.decisions import DecisionId
-from affidavit.contract.journal import EventType
+from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.report import ReleaseRecord
 from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import drive
@@ -19,7 +22,6 @@ from affidavit.testing.virtual_clock import VirtualClock
 from tests.support.gates import (
     ASIDE,
     PODS,
-    RUN_ID,
     Report,
     begin,
     changed,
@@ -29,6 +31,8 @@ from tests.support.gates import (
     said,
     world_of,
 )
+from tests.support.runs import RUN_ID
+from tests.unit.affidavit.files import Forgery
 
 pytestmark = pytest.mark.anyio
 
@@ -151,11 +155,30 @@ async def test_a_run_killed_at_any_write_asks_its_author_once(at: int, moment: M
     assert recheck(run.file).verdict is Verdict.INTACT_SIGNER_UNKNOWN
 
 
-@pytest.mark.spec("M6", "C10")
-async def test_the_result_says_what_was_withdrawn_and_a_file_that_says_less_is_altered() -> None:
-    """The count stands in the journal too; see the affidavit's checks."""
+@pytest.mark.spec("M6", "C10", "A5")
+async def test_a_file_that_tells_another_withdrawal_is_altered() -> None:
+    """The journal names the sentences, and the report counts them; a forger makes digests anew."""
     run = await gated(report(ASIDE), withdraw=True)
     (line,) = run.lines(EventType.DRAFT_WITHDRAWAL_ATTEMPT)
     assert line == {"result": "WITHDRAWN", "withdrawn": 1, "sentences": (len(PODS) + 1,)}
-    assert run.release.result is not None
-    assert run.release.result.withdrawn == 1
+    document = read_document(run.file)
+    result = document.release.model_dump(mode="json")["result"]
+    assert result["withdrawn"] == 1
+    for number in (0, 2):
+        forged = Forgery(document, release={"result": {**result, "withdrawn": number}}).make()
+        failure = recheck(forged).failure
+        assert failure is not None
+        assert (failure.name, failure.pointer) == ("counts", "/release/result/withdrawn")
+    for told in (
+        {"withdrawn": 1, "sentences": (5, 1)},
+        {"withdrawn": 1, "sentences": ()},
+        {"withdrawn": 0, "sentences": ()},
+    ):
+        forged = Forgery(document, line=partial(telling, told)).make()
+        assert recheck(forged).failure is not None
+
+
+def telling(said: Mapping[str, object], entry: Entry) -> Mapping[str, object] | None:
+    """The withdrawal's line, telling this instead."""
+    is_withdrawal = entry.type is EventType.DRAFT_WITHDRAWAL_ATTEMPT
+    return {**entry.data, **said} if is_withdrawal else None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from affidavit.adapters.memory_store import MemoryStore
+from affidavit.adapters.system_clock import SystemClock
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import ToolFailed
 from affidavit.contract.evidence import Fact, Scope
@@ -22,6 +23,7 @@ from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import Paused, World, drive, start
 from affidavit.guards.chain import Guard, GuardChain, in_order
 from affidavit.guards.permission import PermissionGuard, Permit, Policy
+from affidavit.ports.clock import Clock
 from affidavit.ports.store import Store
 from affidavit.testing.scripted import ScriptedArguments, scripted_tool
 from affidavit.testing.virtual_clock import VirtualClock
@@ -73,7 +75,9 @@ def writing_tool(
     async def act(arguments: Record, _: Scope, key: str) -> bytes:
         asked = cast("ScriptedArguments", arguments)
         await perform(asked, key)
-        return canonical_json({"facts": [reading(asked.service or "checkout").model_dump(mode="json")]})
+        return canonical_json(
+            {"facts": [reading(asked.service or "checkout").model_dump(mode="json")]}
+        )
 
     async def never(arguments: Record, _: Scope) -> bytes:
         raise AssertionError("a tool with an effect is performed, and not read")
@@ -114,7 +118,13 @@ class Theatre:
     asked: AgentRequest = field(default_factory=request)
     circuits: Circuits | None = None
     judge: ScriptedJudge = field(default_factory=ScriptedJudge)
+    real_time: SystemClock | None = None
     drivers: int = 0
+
+    @property
+    def time(self) -> Clock:
+        """The clock of drivers and people: the virtual one, unless a test needs real threads."""
+        return self.real_time or self.clock
 
     def world(self, store: Store | None = None) -> World:
         """The world of the next driver."""
@@ -122,7 +132,7 @@ class Theatre:
         told = world(
             self.script,
             store=store or self.store.reopen(),
-            clock=self.clock,
+            clock=self.time,
             judge=self.judge,
             backends={"look": self.outside.look, **self.backends},
             holder=f"driver {self.drivers}",
@@ -160,7 +170,7 @@ class Theatre:
     ) -> None:
         """Somebody decides about a call."""
         said = Decision(RUN_ID, call, decision == "approve", by, digest)
-        await decide_approval(self.store, to_us(self.clock.now()), said)
+        await decide_approval(self.store, to_us(self.time.now()), said)
 
     async def resolve(self, call: str, outcome: str = "done", by: str = "Mo") -> None:
         """An operator says what became of a call."""

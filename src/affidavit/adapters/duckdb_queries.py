@@ -97,9 +97,7 @@ async def read_answer(
     assert_never(question)
 
 
-def _comparison(
-    room: Path, signals: Mapping[SignalName, Signal], question: Comparison
-) -> Query:
+def _comparison(room: Path, signals: Mapping[SignalName, Signal], question: Comparison) -> Query:
     """The query of a comparison. Raises ToolFailed (SOURCE_UNAVAILABLE) where a table is missing.
 
     Activity of a service and lines within spans make two of them sharper; they do without.

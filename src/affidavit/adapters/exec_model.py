@@ -40,6 +40,9 @@ WINDOW_TOKENS: Final = 32_000
 ANSWER_TIMEOUT_S: Final = 120.0
 """A small model on this machine's own processor needs a minute for a page."""
 
+DRAIN_S: Final = 1.0
+"""A dead process group's pipe is at its end at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExecModel:
@@ -138,6 +141,11 @@ async def _end(process: Process) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     await process.wait()
+    if process.stdout is not None:
+        # To the end of the pipe, so that it is closed; one that left the group may hold it open.
+        with anyio.move_on_after(DRAIN_S), suppress(anyio.EndOfStream, anyio.ClosedResourceError):
+            while True:
+                await process.stdout.receive()
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             await stream.aclose()

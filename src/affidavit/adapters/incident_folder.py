@@ -17,6 +17,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Self
@@ -32,6 +33,7 @@ from affidavit.ports.telemetry import (
     SIGNALS,
     Answer,
     Incident,
+    Page,
     Question,
     Signal,
     SignalName,
@@ -50,6 +52,13 @@ SIGNAL_BYTES_MAX: Final = 8 * 1024**3
 JSON_BYTES_MAX: Final = 4 * 1024 * 1024
 """topology.json of some ten thousand edges."""
 
+KNOWLEDGE_FOLDER: Final = "knowledge"
+PAGE_SUFFIX: Final = ".md"
+
+PAGES_MAX: Final = 200
+PAGE_BYTES_MAX: Final = 256 * 1024
+"""Runbooks of one incident, and one of them; together they stay well below the memory of a run."""
+
 UNSAFE_NAME: Final = re.compile("[*?\\[\\]{}\\\\]|\\.\\.|[\x00-\x1f\x7f\ud800-\udfff]")
 """What a file name could mean to something that expands names."""
 
@@ -59,6 +68,14 @@ FILE_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Never through a link, and never waiting for the other end of a pipe."""
 
 
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What an incident has besides its tables."""
+
+    topology: Topology | None
+    pages: tuple[Page, ...]
+
+
 class IncidentFolder:
     """A loaded folder. It answers questions until it is closed; use it in a `with`."""
 
@@ -66,13 +83,14 @@ class IncidentFolder:
         self,
         incident: Incident,
         signals: Mapping[SignalName, Signal],
-        topology: Topology | None,
+        texts: Texts,
         runner: DuckRunner,
         room: Path,
     ) -> None:
         self.incident = incident
         self.signals = signals
-        self.topology = topology
+        self.topology = texts.topology
+        self.pages = texts.pages
         self.runner = runner
         self.room = room
         self._tidied = weakref.finalize(self, _tidy, runner, room)  # at the latest when we exit
@@ -105,6 +123,7 @@ def load_incident(path: str | Path) -> IncidentFolder:
         if TOPOLOGY_FILE in names:
             content = _read_small(root, path, TOPOLOGY_FILE, JSON_BYTES_MAX)
             topology = parse_topology(content, str(path / TOPOLOGY_FILE))
+        pages = _read_pages(root, path) if KNOWLEDGE_FOLDER in names else ()
         tables = [
             OpenTable(signal, name, kind, _open_plain(root, path, name, opened))
             for signal, name, kind in _find_tables(names, path)
@@ -116,7 +135,36 @@ def load_incident(path: str | Path) -> IncidentFolder:
             signals = stage_tables(runner, room, tables, incident)
             undo.pop_all()
         runner.forget_files()
-    return IncidentFolder(incident, MappingProxyType(signals), topology, runner, room)
+    texts = Texts(topology, pages)
+    return IncidentFolder(incident, MappingProxyType(signals), texts, runner, room)
+
+
+def _read_pages(root: int, path: Path) -> tuple[Page, ...]:
+    """The pages of knowledge by name; what is no page is left alone."""
+    try:
+        below = os.open(KNOWLEDGE_FOLDER, DIRECTORY_FLAGS, dir_fd=root)
+    except OSError:
+        raise InputRefused(
+            f"{path / KNOWLEDGE_FOLDER} is no folder", hint="put its pages into a folder"
+        ) from None
+    try:
+        names = sorted(name for name in _names_in(below) if name.endswith(PAGE_SUFFIX))
+        if len(names) > PAGES_MAX:
+            raise InputRefused(
+                f"{path / KNOWLEDGE_FOLDER} has more than {PAGES_MAX} pages", hint="join some"
+            )
+        place = path / KNOWLEDGE_FOLDER
+        return tuple(
+            Page(name, _read_small(below, place, name, PAGE_BYTES_MAX).decode("utf-8", "replace"))
+            for name in names
+        )
+    finally:
+        os.close(below)
+
+
+def _names_in(folder: int) -> list[str]:
+    with os.scandir(folder) as entries:
+        return [entry.name for entry in entries]
 
 
 def _make_room() -> Path:

@@ -4,7 +4,8 @@ A step of a span is a call beneath it or a log line written within it. An early 
 exception or a refused call leaves no slow span and often no error line; what it leaves is that the
 steps which used to follow are missing. Who is to blame for a loss is told by where the work ended:
 with no call any more, or in the service's own code, it is the service itself; with a call to
-another service that used not to be the last, the blame is shared with that one.
+another service that used not to be the last, the blame is shared with that one; and a call that was
+made and never arrived is its callee's, but for half of it where the caller waited (`clients`).
 
 The shape of these queries, the phases and the two views are explained in `telemetry_sql`.
 """
@@ -23,7 +24,7 @@ from affidavit.adapters.telemetry_sql import (
     phased,
     views,
 )
-from affidavit.adapters.trace_sql import SPANS_MIN
+from affidavit.adapters.trace_sql import SPANS_MIN, client_operations
 
 USUAL_SHARE: Final = 0.5
 """A step is usual when half of the operation's spans take it."""
@@ -53,13 +54,13 @@ STEPS: Final = """
     SELECT service, operation, {parents} FROM spans GROUP BY service, operation
 ), calls AS (
     SELECT p.service, p.operation, 'call' AS kind, k.service || ' ' || k.operation AS step,
-           p.phase, p.trace_id, p.span_id, count(*) AS times
+           k.service AS taker, p.phase, p.trace_id, p.span_id, count(*) AS times
     FROM spans AS k
     JOIN spans AS p ON p.trace_id = k.trace_id AND p.span_id = k.parent_span_id
     GROUP BY ALL
 ){lines}, steps AS (
-    SELECT service, operation, kind, step, {taken}
-    FROM (SELECT * FROM calls{union}) GROUP BY service, operation, kind, step
+    SELECT service, operation, kind, step, taker, {taken}
+    FROM (SELECT * FROM calls{union}) GROUP BY service, operation, kind, step, taker
 ), joined AS (
     SELECT * FROM steps JOIN operations USING (service, operation)
     WHERE NOT regexp_matches(lower(operation), '{error}')
@@ -86,12 +87,13 @@ STEPS: Final = """
     FROM tested
 ), losses AS (
     SELECT view, service, operation, max(loss) AS loss, bool_or(z > {hint_z}) AS hinted,
-           max(struct_pack(loss, kind, step, n0, k0, m0, n1, k1, m1)) AS witness
+           max(struct_pack(loss, kind, step, taker, caller := service, n0, k0, m0, n1, k1, m1)) AS witness
     FROM lost GROUP BY view, service, operation
 )"""
 
 LINES: Final = """, {phased}, written AS (
-    SELECT s.service, s.operation, 'line' AS kind, l.template AS step, s.phase, s.trace_id,
+    SELECT s.service, s.operation, 'line' AS kind, l.template AS step,
+           s.service AS taker, s.phase, s.trace_id,
            s.span_id, count(*) AS times
     FROM (SELECT service, trace_id, span_id, {template} AS template
           FROM lines WHERE span_id <> '' AND NOT is_error AND NOT is_warning) AS l
@@ -99,26 +101,25 @@ LINES: Final = """, {phased}, written AS (
     GROUP BY ALL
 )"""
 
-ENDINGS: Final = """, beneath AS (
+ENDINGS: Final = """, {clients}, beneath AS (
     SELECT trace_id, parent_span_id AS span_id, min(service) AS beneath
     FROM spans WHERE parent_span_id <> '' GROUP BY ALL
 ), last_calls AS (
     SELECT k.trace_id, k.parent_span_id AS span_id,
            arg_max(struct_pack(service := k.service, operation := k.operation,
-                   target := coalesce(b.beneath, k.service)), (k.at_us, k.span_id)) AS last
+                   target := coalesce(b.beneath, c.callee, k.service)),
+                   (k.at_us, k.span_id)) AS last
     FROM spans AS k LEFT JOIN beneath AS b USING (trace_id, span_id)
+    LEFT JOIN clients AS c USING (service, operation)
     WHERE k.parent_span_id <> '' GROUP BY ALL
-), clients AS (
-    SELECT DISTINCT p.service, p.operation
-    FROM spans AS k JOIN spans AS p ON p.trace_id = k.trace_id AND p.span_id = k.parent_span_id
-    WHERE k.service <> p.service
 ), ended AS (
     SELECT service, operation, phase, coalesce(l.last.operation, '') AS last_operation,
-           CASE WHEN l.last IS NULL THEN service WHEN l.last.service <> service
+           CASE WHEN l.last IS NULL THEN coalesce(c.callee, service) WHEN l.last.service <> service
                 THEN l.last.service ELSE l.last.target END AS target
     FROM spans LEFT JOIN last_calls AS l USING (trace_id, span_id)
+    LEFT JOIN clients AS c USING (service, operation)
     -- a client span has its one call; it ends unusually only without any
-    WHERE l.last IS NULL OR (service, operation) NOT IN (SELECT (service, operation) FROM clients)
+    WHERE l.last IS NULL OR c.callee IS NULL
 ), endings AS (
     SELECT * FROM (
         SELECT service, operation, target, last_operation, {ends} FROM ended
@@ -145,13 +146,30 @@ ENDINGS: Final = """, beneath AS (
     SELECT view, service, operation, loss, witness, coalesce(own, 0) AS own,
            coalesce(others, 0) AS others, coalesce(other, 0) AS other
     FROM losses LEFT JOIN split USING (view, service, operation) WHERE loss > 0 OR hinted
+), waiting AS (
+    SELECT service, operation, avg(CAST(duration_us > long_us AS INTEGER)) AS waited
+    FROM spans JOIN clients AS c USING (service, operation)
+    LEFT JOIN beneath AS b USING (trace_id, span_id)
+    WHERE b.span_id IS NULL AND phase IN (1, 3) GROUP BY ALL
+), calling AS (
+    SELECT b.*, coalesce(waited, 0) / 2 AS kept_share
+    FROM blamed AS b LEFT JOIN waiting USING (service, operation)
+    WHERE loss > 0 AND witness.taker <> service
+), held AS (
+    SELECT view, service, operation, witness, own, others, other, loss FROM blamed
+    WHERE loss = 0 OR witness.taker = service
+    -- a call that never arrived is its callee's loss; its caller's too as far as that waited
+    UNION ALL SELECT view, witness.taker, operation, witness, greatest(own, others), 0, 0,
+        loss * (1 - kept_share) FROM calling
+    UNION ALL SELECT view, service, operation, witness, own, 0, 0, loss * kept_share
+    FROM calling WHERE kept_share > 0
 ), kept AS (
     SELECT view, service,
            max(loss * CASE WHEN others = 0 THEN 1
                       ELSE (own + others / 2) / (own + others) END) AS lost,
            max(greatest(own, other / 2)) AS ended, arg_max(operation, witness) AS operation,
            max(witness) AS witness
-    FROM blamed GROUP BY view, service
+    FROM held GROUP BY view, service
 ), passed AS (
     SELECT e.view, e.target AS service, e.service AS source,
            max(greatest(loss, weight) / 2 * weight / (own + others)) AS share
@@ -172,6 +190,7 @@ INTERRUPTIONS: Final = """WITH {steps}{endings}, services AS (
     FROM kept FULL JOIN handed USING (view, service) GROUP BY service
 )
 SELECT service, lost, ended, handed, callers, operation, witness.kind AS kind,
+       witness.caller AS caller, witness.taker AS taker,
        left(witness.step, {chars}) AS step, witness.n0 AS baseline_spans,
        witness.k0 AS baseline_taken, witness.m0 AS baseline_times, witness.n1 AS spans,
        witness.k1 AS taken, witness.m1 AS times
@@ -186,12 +205,13 @@ def interruptions(traces: str, logs: str | None, bounds: Bounds) -> Query:
     gained and less the half that another service's part in it takes. ended: how surely operations
     end where they used not to. handed: what callers whose work now ends with a call to this service
     pass on to it. Columns: service, lost, ended, handed, callers, and of the largest loss
-    operation, kind (call or line), step, baseline_spans, baseline_taken, baseline_times, spans,
+    operation, kind (call or line), caller and taker (one and the same but for a call
+    that never arrived), step, baseline_spans, baseline_taken, baseline_times, spans,
     taken, times.
     """
     parents, taken = {"n": "count(*)"}, {"k": "count(*)", "m": "avg(times)", "v": "var_pop(times)"}
     columns = f"""trace_id, span_id, parent_span_id, service_name AS service,
-        left(name, {TEXT_CHARS_MAX}) AS operation, at_us"""
+        left(name, {TEXT_CHARS_MAX}) AS operation, at_us, duration_us"""
     lines = ""
     if logs is not None:
         spoken = phased(logs, "lines", LOG_COLUMNS).replace("bounds", "reach")
@@ -202,7 +222,7 @@ def interruptions(traces: str, logs: str | None, bounds: Bounds) -> Query:
         lines=lines,
         union=" UNION ALL SELECT * FROM written" if lines else "",
         taken=bands(taken),
-        views=views("joined", "service, operation, kind, step", ("n", *taken)),
+        views=views("joined", "service, operation, kind, step, taker", ("n", *taken)),
         error=ERROR_NAME,
         spans=SPANS_MIN,
         times=USUAL_TIMES,
@@ -212,6 +232,7 @@ def interruptions(traces: str, logs: str | None, bounds: Bounds) -> Query:
         hint_z=HINT_Z,
     )
     endings = ENDINGS.format(
+        clients=client_operations("operation"),
         ends=bands({"e": "count(*)"}),
         end_views=views("endings", "service, operation, target, last_operation", ("n", "e")),
         error=ERROR_NAME,

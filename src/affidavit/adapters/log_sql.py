@@ -165,7 +165,7 @@ WITH {phased}, templates AS (
     SELECT *, CASE WHEN lines = 0 THEN baseline_lines * all_lines / all_before
                    WHEN baseline_lines = 0 THEN lines * all_before / all_lines END AS expected
     FROM templates JOIN totals USING (service)
-    WHERE all_lines > 0 AND all_before > 0 AND (lines = 0 OR baseline_lines = 0)
+    WHERE NOT is_error AND all_lines > 0 AND all_before > 0 AND (lines = 0 OR baseline_lines = 0)
 )
 SELECT service, CASE WHEN lines = 0 THEN 'vanished' ELSE 'new' END AS change, is_error, template,
        example, lines, baseline_lines, expected
@@ -175,6 +175,8 @@ ORDER BY expected DESC, service, template LIMIT {rows}"""
 
 def template_changes(logs: str, bounds: Bounds) -> Query:
     """Templates that vanished or appeared although their service spoke on both sides.
+
+    Error lines are left to error_lines and error_rise, so that no kind of line has two judgements.
 
     expected is how many lines the service's own volume lets expect on the side without any.
     Columns: service, change (vanished or new), is_error, template, example, lines,

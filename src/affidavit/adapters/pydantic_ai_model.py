@@ -7,8 +7,8 @@ not streamed: a stream that is cut arrives as a whole one there, while a body th
 error of the transport. An answer without a finish reason is taken for cut.
 
 Addresses and keys come from the environment: `AFFIDAVIT_MODEL_URL` and `AFFIDAVIT_MODEL_KEY` for
-`compatible:NAME` (any OpenAI-compatible server: vLLM, llama.cpp, Ollama), the vendor's own variables
-for the others. No key is ever part of a message.
+`compatible:NAME` (any OpenAI-compatible server: vLLM, llama.cpp, Ollama), the vendor's own
+variables for the others. No key is ever part of a message.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from affidavit.contract.errors import InputRefused, ModelFailed
 from affidavit.ports.model import (
@@ -53,23 +55,27 @@ WINDOW_VARIABLE: Final = "AFFIDAVIT_MODEL_WINDOW"
 NO_KEY: Final = "none"
 """A server of one's own wants a key in the header and looks at none."""
 
-_BY_STATUS: Final = {
-    400: "MODEL_REQUEST_REFUSED",
-    401: "MODEL_UNAUTHORIZED",
-    403: "MODEL_UNAUTHORIZED",
-    404: "MODEL_UNKNOWN",
-    408: "MODEL_TIMEOUT",
-    413: "REQUEST_TOO_LARGE",
-    429: "MODEL_RATE_LIMITED",
-}
+_BY_STATUS: Final = MappingProxyType(
+    {
+        400: "MODEL_REQUEST_REFUSED",
+        401: "MODEL_UNAUTHORIZED",
+        403: "MODEL_UNAUTHORIZED",
+        404: "MODEL_UNKNOWN",
+        408: "MODEL_TIMEOUT",
+        413: "REQUEST_TOO_LARGE",
+        429: "MODEL_RATE_LIMITED",
+    }
+)
 _SERVER_ERROR_FROM: Final = 500
 
-_FINISH: Final = {
-    "stop": Finish.STOP,
-    "tool_call": Finish.TOOL_CALLS,
-    "length": Finish.LENGTH,
-    "content_filter": Finish.FILTERED,
-}
+_FINISH: Final = MappingProxyType(
+    {
+        "stop": Finish.STOP,
+        "tool_call": Finish.TOOL_CALLS,
+        "length": Finish.LENGTH,
+        "content_filter": Finish.FILTERED,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,12 @@ class VendorPort:
     window_tokens: int = WINDOW_TOKENS
     price: Price | None = None
     answer_timeout_s: float = ANSWER_TIMEOUT_S
+    address: str = ""
+
+    @property
+    def _place(self) -> str:
+        """What an error names: model and address, without user or key (R75)."""
+        return f"{self.name} at {self.address}" if self.address else self.name
 
     async def complete(self, request: ModelRequest) -> ModelAnswer:
         """One request, one answer, no stream. Raises ModelFailed."""
@@ -96,15 +108,13 @@ class VendorPort:
                 model_request_parameters=_parameters(request),
             )
         except exceptions.ModelHTTPError as error:
-            raise _http_failure(self.name, error.status_code) from None
-        except exceptions.ModelAPIError:
-            raise model_failure("MODEL_UNREACHABLE", f"{self.name} cannot be reached") from None
+            raise _http_failure(self._place, error.status_code) from None
+        except exceptions.ModelAPIError as error:
+            raise model_failure(_broken(error), f"{self._place}: no whole answer came") from None
         except (exceptions.UnexpectedModelBehavior, ValueError):
             raise model_failure(
-                "MODEL_ANSWER_MALFORMED", f"{self.name} answers no answer"
+                "MODEL_ANSWER_MALFORMED", f"{self._place}: what came is no answer"
             ) from None
-        except OSError:
-            raise model_failure("MODEL_CUT", f"the answer of {self.name} broke off") from None
         return _answer(self.name, response)
 
 
@@ -151,7 +161,7 @@ def _open(vendor: str, name: str) -> VendorPort:
     base_url, key, window = _address(vendor)
     chat = AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=ANSWER_TIMEOUT_S)
     model = OpenAIChatModel(name, provider=OpenAIProvider(openai_client=chat))
-    return VendorPort(model, name, vendor, window)
+    return VendorPort(model, name, vendor, window, address=_shown(str(chat.base_url)))
 
 
 def _address(vendor: str) -> tuple[str | None, str, int]:
@@ -170,6 +180,12 @@ def _address(vendor: str) -> tuple[str | None, str, int]:
             if not url:
                 raise _missing(URL_VARIABLE)
             return url, os.environ.get(KEY_VARIABLE) or NO_KEY, _window()
+
+
+def _shown(url: str) -> str:
+    """An address as an error may show it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname or ''}:{parts.port or ''}{parts.path}".rstrip(":/")
 
 
 def _window() -> int:
@@ -238,7 +254,10 @@ def _parameters(request: ModelRequest) -> ModelRequestParameters:
 
 def _answer(name: str, response: ModelResponse) -> ModelAnswer:
     """The answer in our form. Raises ModelFailed (MODEL_CUT) where nobody says why it ended."""
-    finish = _FINISH.get(response.finish_reason or "")
+    # pydantic-ai says "stop" for an answer that gives no reason at all; the provider's own word is
+    # in the details.
+    said = (response.provider_details or {}).get("finish_reason")
+    finish = _FINISH.get(response.finish_reason or "") if said else None
     if finish is None:
         raise model_failure("MODEL_CUT", f"{name} does not say why its answer ended")
     calls = tuple(
@@ -258,9 +277,33 @@ def _answer(name: str, response: ModelResponse) -> ModelAnswer:
     )
 
 
+_BROKEN: Final = MappingProxyType(
+    {
+        "APITimeoutError": "MODEL_TIMEOUT",
+        "JSONDecodeError": "MODEL_ANSWER_MALFORMED",
+        "RemoteProtocolError": "MODEL_CUT",
+        "ReadError": "MODEL_CUT",
+        "ReadTimeout": "MODEL_TIMEOUT",
+    }
+)
+"""What a failed exchange was, by the names of the errors that it was raised from."""
+
+
+def _broken(error: BaseException) -> str:
+    """Cut, late, or never begun? An exchange that nothing says more about was not begun."""
+    cause: BaseException | None = error
+    while cause is not None:
+        code = _BROKEN.get(type(cause).__name__)
+        if code is not None:
+            return code
+        cause = cause.__cause__ or cause.__context__
+    return "MODEL_UNREACHABLE"
+
+
 def _http_failure(name: str, status: int) -> ModelFailed:
     """By status: whose fault it is, and whether to ask again (H8, K7). No body: it may hold all."""
     code = _BY_STATUS.get(status)
     if code is None:
         code = "MODEL_SERVER_ERROR" if status >= _SERVER_ERROR_FROM else "MODEL_REQUEST_REFUSED"
-    return model_failure(code, f"{name} answered with status {status}")
+    hint = "does the address end in /v1?" if code == "MODEL_UNKNOWN" else ""
+    return model_failure(code, f"{name} answered with status {status}", hint=hint)

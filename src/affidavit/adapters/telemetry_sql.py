@@ -236,6 +236,7 @@ QUALIFY row_number() OVER (PARTITION BY service, aspect
     ORDER BY strength DESC, metric, statistic) = 1
 ORDER BY strength DESC, service, aspect LIMIT {rows}"""
 
+
 def level_shifts(metrics: str, bounds: Bounds) -> Query:
     """How far latency and errors rose and availability fell beyond what was usual before.
 

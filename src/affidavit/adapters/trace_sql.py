@@ -195,19 +195,45 @@ def self_time(traces: str, bounds: Bounds) -> Query:
     return Query(sql, bounds.given(), rows_max=SERVICES_MAX)
 
 
+CLIENTS: Final = """clients AS (
+    SELECT p.service, p.{operation} AS operation, mode(k.service) AS callee,
+           {hot} * (median(p.duration_us) + {floor}) AS long_us
+    FROM spans AS k JOIN spans AS p ON p.trace_id = k.trace_id AND p.span_id = k.parent_span_id
+    WHERE p.service <> k.service GROUP BY ALL
+)"""
+"""Operations that are calls: a span of another service is usually beneath theirs. Where none is,
+the call never arrived. If it failed at once it was refused, and that speaks of the callee; if its
+caller waited (for a free connection, or for an answer to the first packet), of either."""
+
+
+def client_operations(operation: str) -> str:
+    """The CTE `clients` over `spans` whose operation is in the column of that name."""
+    return CLIENTS.format(operation=operation, hot=HOT_RATIO, floor=FLOOR_US)
+
+
 ERROR_SPANS: Final = """
 WITH {phased}, carried AS (
-    SELECT DISTINCT trace_id, parent_span_id AS span_id FROM spans WHERE failed
+    SELECT trace_id, parent_span_id AS span_id, bool_or(failed) AS failed_below
+    FROM spans GROUP BY ALL
+), {clients}, judged AS (
+    SELECT s.service, left(s.name, {chars}) AS operation, s.phase, c.callee, s.failed,
+           s.failed AND NOT coalesce(k.failed_below, false) AS starts,
+           c.callee IS NOT NULL AND k.span_id IS NULL AS is_unanswered,
+           coalesce(s.duration_us > c.long_us, false) AS has_waited
+    FROM spans AS s LEFT JOIN carried AS k USING (trace_id, span_id)
+    LEFT JOIN clients AS c ON c.service = s.service AND c.operation = s.name
 ), operations AS (
-    SELECT service, left(name, {chars}) AS operation, {bands}
-    FROM (SELECT spans.*, failed AND carried.span_id IS NULL AS began
-          FROM spans LEFT JOIN carried USING (trace_id, span_id))
-    GROUP BY service, operation
+    SELECT service, operation, callee, {bands} FROM judged GROUP BY service, operation, callee
 ), compared AS (
     {views}
+), blamed AS (
+    SELECT view, service, operation, n0, n1, own0 AS began0, own1 AS began1, failed1 FROM compared
+    UNION ALL
+    SELECT view, callee, operation, n0, n1, lost0, lost1, failed1 FROM compared
+    WHERE callee IS NOT NULL
 ), rated AS (
     SELECT *, (began1 + 0.5) / (n1 + 1) - (began0 + 0.5) / (n0 + 1) AS risen
-    FROM compared WHERE n1 > 0 AND began1 >= 2
+    FROM blamed WHERE n1 > 0 AND began1 >= 2
 ), services AS (
     SELECT view, service,
            max(struct_pack(risen, operation, n0, n1, began0, began1, failed1)) AS worst
@@ -222,15 +248,24 @@ FROM services GROUP BY service ORDER BY strength DESC, service LIMIT {rows}"""
 def error_spans(traces: str, bounds: Bounds) -> Query:
     """Services in which failed spans begin: a failed span without a failed child.
 
+    A call that failed with no span of its callee beneath it never arrived: it counts for the
+    callee, and for the caller too where that waited longer than twice its usual time.
+
     strength is the rise of their share of the operation's spans. Columns: service, strength,
     operation, began, failed, spans, baseline_began, baseline_spans.
     """
-    figures = {"n": "count(*)", "began": "count_if(began)", "failed": "count_if(failed)"}
+    figures = {
+        "n": "count(*)",
+        "own": "count_if(starts AND (has_waited OR NOT is_unanswered))",
+        "lost": "count_if(starts AND is_unanswered)",
+        "failed": "count_if(failed)",
+    }
     columns = f"{SPAN_COLUMNS}, status_code = 'ERROR' AS failed"
     sql = ERROR_SPANS.format(
         phased=phased(traces, "spans", columns),
         bands=bands(figures),
-        views=views("operations", "service, operation", tuple(figures)),
+        views=views("operations", "service, operation, callee", tuple(figures)),
+        clients=client_operations("name"),
         chars=TEXT_CHARS_MAX,
         rows=SERVICES_MAX,
     )

@@ -14,7 +14,7 @@ from datetime import timedelta
 from decimal import Context, Decimal
 from typing import Final
 
-from affidavit.contract.evidence import Change, Edge, Line, Quantity, Scope
+from affidavit.contract.evidence import Change, Edge, Line, Onset, Quantity, Row, Scope
 from affidavit.contract.record import format_instant
 
 _DIGITS: Final = Context(prec=3)
@@ -156,6 +156,31 @@ def say_edge(edge: Edge, tool_call_id: str) -> Sentence:
         "object": edge.target,
     }
     return Sentence(f"{edge.source} {verb} {edge.target}.", tool_call_id, (statement,))
+
+
+def say_onset(onset: Onset, tool_call_id: str) -> Sentence:
+    """When a signal began to deviate: not before the last moment at which it was as usual."""
+    at = format_instant(onset.earliest)
+    statement = {
+        "kind": "onset",
+        "tool_call_id": tool_call_id,
+        "subject": onset.subject,
+        "attribute": onset.attribute,
+        "at": at,
+    }
+    text = f"At {onset.subject}, {onset.attribute} began to deviate after {at}."
+    return Sentence(text, tool_call_id, (statement,))
+
+
+def say_event(row: Row, tool_call_id: str) -> Sentence | None:
+    """A change event as it was recorded, quoted; None where it has no words."""
+    body = next((cell.text for cell in row.cells if cell.name == "body"), None)
+    quoted = " ".join((body or "").split())[:QUOTE_CHARS_MAX].strip()
+    if not quoted:
+        return None
+    place = f" of {row.subject}" if row.subject else ""
+    statement = {"kind": "quote", "tool_call_id": tool_call_id, "text": quoted}
+    return Sentence(f'The change log{place} says "{quoted}".', tool_call_id, (statement,))
 
 
 def say_absence(service: str, scope: Scope, what: str, tool_call_id: str) -> Sentence | None:

@@ -42,7 +42,7 @@ def frame_of(limits: Limits, window_tokens: int) -> Frame:
     return Frame(room_bytes(input_tokens), answer_tokens, report_schema())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ReactInvestigator:
     """A model as investigator (`contract.agent.Investigator`), for one driven run."""
 
@@ -64,7 +64,7 @@ class ReactInvestigator:
     async def _decide(self, state: AgentState) -> Decision:
         if state.must_conclude or state.calls_left <= 0 or state.iterations_left <= 1:
             return await self._write(state)
-        reading = await self._ask(state, next_step)
+        reading = await self._ask(state, next_step, lambda found: found)
         match reading:
             case Calls(calls=calls):
                 return Act(calls[: state.calls_left])
@@ -76,8 +76,8 @@ class ReactInvestigator:
                 return await self._write(state)
 
     async def _write(self, state: AgentState) -> Decision:
-        """The report. Tool calls are no report; the model was offered none."""
-        reading = await self._ask(state, write_report)
+        """The report. A tool call is no report; the model was offered none."""
+        reading = await self._ask(state, write_report, _only_report)
         match reading:
             case Report(text=text):
                 return Conclude(text)
@@ -87,13 +87,23 @@ class ReactInvestigator:
                 return Conclude(ILLEGAL)
 
     async def _ask(
-        self, state: AgentState, make: Callable[[AgentState, Frame, str], ModelRequest]
+        self,
+        state: AgentState,
+        make: Callable[[AgentState, Frame, str], ModelRequest],
+        admit: Callable[[Reading], Reading],
     ) -> Reading:
-        """The reading of an answer; asked once more where the first cannot be read (R50)."""
+        """What the model wants; asked once more where that cannot be used (R50)."""
         offered = frozenset(tool.name for tool in state.tools)
         answer = await self.door.ask(make(state, self.frame, ""))
-        reading = read_answer(answer, offered)
+        reading = admit(read_answer(answer, offered))
         if not isinstance(reading, Unreadable):
             return reading
         again = await self.door.ask(make(state, self.frame, reading.says))
-        return read_answer(again, offered)
+        return admit(read_answer(again, offered))
+
+
+def _only_report(reading: Reading) -> Reading:
+    return NO_REPORT if isinstance(reading, Calls | Writes) else reading
+
+
+NO_REPORT: Final = Unreadable("NO_REPORT", "it is no report; send the report as one JSON object")

@@ -146,11 +146,16 @@ def _fit(
     How many is found by halving: a request is monotone in the number of results told in full.
     """
 
+    whole = tuple(_full(item) for item in state.observations)
+    short = tuple(index_line(item) for item in state.observations)
+
     def made(full: int) -> ModelRequest:
+        cut = len(whole) - full
+        told = (*short[:cut], *whole[cut:])
         return ModelRequest(
             purpose=purpose,
             system=INVESTIGATE if offers else WRITE,
-            messages=_messages(state, full, complaint, writes=not offers),
+            messages=_messages(state, told, complaint, writes=not offers),
             tools=offers,
             output=None if offers else frame.report,
             max_output_tokens=frame.answer_tokens,
@@ -168,8 +173,10 @@ def _fit(
     return made(low)
 
 
-def _messages(state: AgentState, full: int, complaint: str, *, writes: bool) -> tuple[Message, ...]:
-    first_full = len(state.observations) - full
+def _messages(
+    state: AgentState, told: tuple[str, ...], complaint: str, *, writes: bool
+) -> tuple[Message, ...]:
+    """The question, every call with what is told of it, and what is wanted now."""
     messages = [Message(role="user", text=_question(state))]
     numbered = enumerate(state.observations)
     for step, group in groupby(numbered, key=lambda item: item[1].step):
@@ -177,12 +184,8 @@ def _messages(state: AgentState, full: int, complaint: str, *, writes: bool) -> 
         calls = tuple(_wire_call(step, place, item) for place, item in asked)
         messages.append(Message(role="assistant", calls=calls))
         messages += [
-            Message(
-                role="tool",
-                call_id=call.id,
-                text=_full(item) if place >= first_full else index_line(item),
-            )
-            for call, (place, item) in zip(calls, asked, strict=True)
+            Message(role="tool", call_id=call.id, text=told[place])
+            for call, (place, _) in zip(calls, asked, strict=True)
         ]
     messages.append(Message(role="user", text=_closing(state, complaint, writes=writes)))
     return tuple(messages)

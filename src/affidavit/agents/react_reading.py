@@ -121,7 +121,7 @@ def _written(text: str, offered: frozenset[str]) -> Reading:
         if len(value) > 1 and all(calls):
             return _native(tuple(call for call in calls if call is not None))
         if len(value) != 1:
-            return AMBIGUOUS
+            return AMBIGUOUS if value else PLAN
         value = value[0]
         source = json.dumps(value, ensure_ascii=False)
     return _object(source, value, offered)

@@ -42,6 +42,7 @@ class Signal(StrEnum):
     CLIENT_LATENCY = "client_latency"
     AVAILABILITY = "availability"
     ERROR_RATE = "error_rate"
+    SATURATION = "saturation"
 
 
 FROM_SPANS: Final = frozenset({Signal.EDGE, Signal.SELF_TIME})

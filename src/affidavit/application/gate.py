@@ -9,8 +9,9 @@ The order is an artifact of its run, so that whoever takes the run over needs no
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn
 
@@ -24,8 +25,10 @@ from affidavit.contract.errors import (
     ToolFailed,
 )
 from affidavit.contract.evidence import Envelope, Scope
-from affidavit.contract.limits import Limits
+from affidavit.contract.journal import Event, EventType
+from affidavit.contract.limits import PROFILES, Limits
 from affidavit.contract.record import Record
+from affidavit.contract.states import ChatApplicationStatus
 from affidavit.core.canonical import digest
 from affidavit.core.run import Run
 from affidavit.loop import Collection, end_stopped
@@ -46,8 +49,13 @@ from affidavit.tools.supplied_run import SuppliedAnswer, record_supplied
 ORDER_BYTES_MAX: Final = 32_000_000
 """A thousand calls of 32 KB each; what is larger is a dump, and no answer."""
 
-TIMEOUT_S: Final = 180
-"""Time for the checks and a model that judges, as a standard run has it."""
+STANDARD: Final = PROFILES["standard"]
+"""Time for the checks, and tokens for a model that judges, as a standard run has them."""
+
+TOOL_CHARS_MAX: Final = 64
+"""As long as the journal lets any tool's name be."""
+
+_NO_NAME: Final = re.compile(r"[^\w.:/@-]+")
 
 SOURCE_PREFIX: Final = "gate:"
 """How a request says that its run was supplied; the digest of the order follows."""
@@ -91,17 +99,35 @@ def read_order(content: bytes, *, withdraw: bool = False) -> GateOrder:
         raise _refused("is no UTF-8 text") from None
     except ValueError as error:
         raise _refused(f"is no JSON that can be relied on: {error}") from None
-    return order_of(raw, withdraw=withdraw)
+    return _order(raw, withdraw=withdraw)
 
 
 def order_of(raw: object, *, withdraw: bool = False) -> GateOrder:
-    """As `read_order`, from JSON that is parsed already."""
+    """As `read_order`, from JSON that is parsed already: what is judged is what is kept."""
+    return read_order(_exact(raw), withdraw=withdraw)
+
+
+def _order(raw: object, *, withdraw: bool) -> GateOrder:
     answer = read_gate_input(raw)
+    calls = tuple(replace(call, tool=tool_name(call.tool)) for call in answer.tool_calls)
+    named = replace(answer, tool_calls=calls)
+    return GateOrder(named, _exact({"input": raw, "withdraw": withdraw}), withdraw)
+
+
+def tool_name(name: str) -> str:
+    """A tool's name as a name: one short word without spaces, whatever its author wrote.
+
+    A source is shown by its name, also in a fallback; a sentence in its place would be published
+    unchecked (N6).
+    """
+    return _NO_NAME.sub("_", name)[:TOOL_CHARS_MAX].strip("_") or "tool"
+
+
+def _exact(value: object) -> bytes:
     try:
-        kept = write_exact({"input": raw, "withdraw": withdraw})
+        return write_exact(value).encode("ascii")
     except (ValueError, RecursionError):
         raise _refused("holds a value that JSON does not have") from None
-    return GateOrder(answer, kept.encode("ascii"), withdraw)
 
 
 def reread(content: bytes) -> GateOrder:
@@ -109,7 +135,7 @@ def reread(content: bytes) -> GateOrder:
     kept = read_json(content.decode("ascii"))
     if not isinstance(kept, dict):
         raise _refused("is no order of ours")
-    return order_of(kept.get("input"), withdraw=kept.get("withdraw") is True)
+    return _order(kept.get("input"), withdraw=kept.get("withdraw") is True)
 
 
 def _refused(what: str) -> InputRefused:
@@ -136,15 +162,15 @@ def refuse_supplied(order: GateOrder) -> NoReturn:
 
 
 def gate_request(order: GateOrder, run_id: str, tenant: str) -> AgentRequest:
-    """The request of a gate run: its limits are what the answer holds, for nothing is collected."""
+    """The request of a gate run: no more calls than its answer holds, for nothing is collected."""
     return AgentRequest(
         run_id=run_id,
         tenant=tenant,
         question=order.answer.question,
         limits=Limits(
             iterations=2,
-            tokens=0,
-            timeout_s=TIMEOUT_S,
+            tokens=STANDARD.tokens,
+            timeout_s=STANDARD.timeout_s,
             tool_calls=max(1, len(order.answer.tool_calls)),
             concurrency=1,
         ),
@@ -224,10 +250,14 @@ class SuppliedCollection:
 
     async def __call__(self, run: Run, collection: Collection) -> None:
         """The collection has ended when this returns. Raises RecordFailed (L5)."""
+        if run.view.is_collected:
+            return
         try:
+            if run.view.status is not ChatApplicationStatus.DIAGNOSIS_RUNNING:
+                status = str(ChatApplicationStatus.DIAGNOSIS_RUNNING)
+                await run.note(Event(EventType.STATUS_CHANGED, {"status": status}))
             await run.check()
-            if not run.view.is_collected:
-                await record_supplied(run, answer_of(self.order, run))
+            await record_supplied(run, answer_of(self.order, run))
         except PauseAsked:
             raise
         except RunStopped as stop:

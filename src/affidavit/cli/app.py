@@ -64,6 +64,19 @@ Question = Annotated[
 ]
 
 
+Models = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model",
+        help="A model that investigates: exec:COMMAND, mailbox:FOLDER, replay:FILE, VENDOR:NAME; "
+        "further ones take over.",
+    ),
+]
+Judges = Annotated[
+    list[str] | None, typer.Option("--judge", help="A model that judges; else the embedded judge.")
+]
+
+
 @app.callback()
 def main(
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
@@ -88,18 +101,25 @@ def demo(
 
 
 @app.command()
-def diagnose(
+def diagnose(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
     source: Annotated[str, typer.Argument(help="An incident folder.", metavar="SOURCE")],
     question: Question = "",
     limits: Profile = "",
     store: StoreUrl = "",
+    model: Models = None,
+    judge: Judges = None,
+    record: Annotated[
+        Path | None, typer.Option("--record", help="Write what the model is asked and says here.")
+    ] = None,
     out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Diagnose an incident. Exit: 0 published, 3 fallback, 4 failed, 5 cancelled, 2 refused."""
     from affidavit.cli import diagnosing
+    from affidavit.cli.thinking import Thinkers
 
-    order = diagnosing.Order(Path(source), question, limits, store, out, as_json)
+    thinkers = Thinkers(tuple(model or ()), tuple(judge or ()), record)
+    order = diagnosing.Order(Path(source), question, limits, store, out, as_json, thinkers)
     diagnosing.diagnose(order)
 
 
@@ -213,12 +233,19 @@ def runs_pause(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> No
 
 @runs.command("resume")
 def runs_resume(
-    run_id: RunId, store: StoreUrl = "", out: Out = None, as_json: Json = False
+    run_id: RunId,
+    store: StoreUrl = "",
+    model: Models = None,
+    judge: Judges = None,
+    out: Out = None,
+    as_json: Json = False,
 ) -> None:
     """Go on with a run that was paused or lost its process. What was recorded is reused."""
     from affidavit.cli import gating
+    from affidavit.cli.thinking import Thinkers
 
-    gating.resume(run_id, store, out, as_json=as_json)
+    thinkers = Thinkers(tuple(model or ()), tuple(judge or ()))
+    gating.resume(run_id, store, out, as_json=as_json, thinkers=thinkers)
 
 
 @evaluations.command("incidents")

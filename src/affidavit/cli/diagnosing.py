@@ -19,6 +19,7 @@ from affidavit.cli.opening import head_of, runs_at, sealed_file, settings_in_for
 from affidavit.cli.outlet import check_out, write_out
 from affidavit.cli.screen import LeftAtOnce, tell
 from affidavit.cli.signals import heeding_signals
+from affidavit.cli.thinking import Thinkers, think_again, think_with
 from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.contract.journal import Entry
 from affidavit.contract.report import ReleaseRecord
@@ -51,6 +52,7 @@ class Order:
     store: str = ""
     out: Path | None = None
     as_json: bool = False
+    thinkers: Thinkers = field(default_factory=Thinkers)
 
 
 @dataclass(slots=True)
@@ -115,17 +117,20 @@ async def _diagnose(order: Order) -> int:
     """The folder first, then the store: a folder that is refused leaves nothing behind."""
     async with incident_world(order.source, MemoryStore(), listen=Watcher()) as (bare, incident):
         request = request_of(incident, order.source, question=order.question, profile=order.limits)
+        thinking = think_with(order.thinkers, bare, request)
         async with runs_at(order.store, may_make=True) as store:
-            world = replace(bare, driver=replace(bare.driver, store=store))
+            world = replace(thinking, driver=replace(bare.driver, store=store))
             await start(world, request)
             tell(f"run {request.run_id}: {request.question}")
             return await conduct(world, store, request.run_id, order)
 
 
-def resume(run_id: str, store: str, out: Path | None, *, as_json: bool) -> NoReturn:
+def resume(
+    run_id: str, store: str, out: Path | None, *, as_json: bool, thinkers: Thinkers | None = None
+) -> NoReturn:
     """Go on with a run where its journal stands; one that has ended shows its answer (K8)."""
     check_out(out)
-    order = Order(Path(), store=store, out=out, as_json=as_json)
+    order = Order(Path(), store=store, out=out, as_json=as_json, thinkers=thinkers or Thinkers())
     _leave(partial(_resume, run_id, order))
 
 
@@ -134,7 +139,8 @@ async def _resume(run_id: str, order: Order) -> int:
         await head_of(store, run_id)
         if await stored_release(store, run_id) is None:
             source = await source_of(store, run_id)
-            async with incident_world(source, store, listen=Watcher()) as (world, _):
+            async with incident_world(source, store, listen=Watcher()) as (bare, _):
+                world = await think_again(order.thinkers, bare, store, run_id)
                 return await conduct(world, store, run_id, order)
         return await _show_stored(store, run_id, order)
 

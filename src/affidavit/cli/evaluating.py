@@ -69,7 +69,7 @@ def _agent(name: str) -> Agent:
             code="AGENT_UNKNOWN",
             hint=f"use one of {', '.join(AGENTS)}",
         )
-    return AGENTS[name]
+    return AGENTS[name]()
 
 
 def _profile(name: str) -> str:

@@ -24,6 +24,7 @@ from affidavit.cli import diagnosing
 from affidavit.cli.opening import head_of, runs_at, source_of
 from affidavit.cli.outlet import check_out
 from affidavit.cli.screen import tell
+from affidavit.cli.thinking import Thinkers
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.diagnose import start, stored_release
@@ -68,12 +69,14 @@ async def _gate(order: GateOrder, options: GateOptions) -> int:
         return await diagnosing.conduct(world, store, request.run_id, asked)
 
 
-def resume(run_id: str, store: str, out: Path | None, *, as_json: bool) -> NoReturn:
+def resume(
+    run_id: str, store: str, out: Path | None, *, as_json: bool, thinkers: Thinkers | None = None
+) -> NoReturn:
     """Go on with a run where its journal stands, a supplied one from the answer that it keeps."""
     check_out(out)
     order = anyio.run(partial(_kept_order, run_id, store))
     if order is None:
-        diagnosing.resume(run_id, store, out, as_json=as_json)
+        diagnosing.resume(run_id, store, out, as_json=as_json, thinkers=thinkers)
     asked = diagnosing.Order(Path(), store=store, out=out, as_json=as_json)
     raise SystemExit(anyio.run(partial(_resume, run_id, order, asked)))
 

@@ -12,11 +12,15 @@ was left behind is held by `Orphans` until it ends; so nothing of it is lost hal
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 import anyio
+from anyio import from_thread
+from anyio.lowlevel import current_token
 
 from affidavit.contract.errors import InternalFault
 
@@ -110,3 +114,29 @@ class Fenced(Generic[T]):
         if not self._returned:
             raise InternalFault("work that was ended has no result")
         return self._result  # type: ignore[return-value]  # T may be None, and _returned says so
+
+
+async def run_blocking(work: Callable[[], T]) -> T:
+    """Do blocking work in a thread of its own, which no cancel can stop.
+
+    Whoever waits here waits for the thread; so it belongs behind a fence, whose grace bounds the
+    wait. The thread is a daemon: a process that ends does not wait for it. Raises what it raises.
+    """
+    done, token = anyio.Event(), current_token()
+    results: list[T] = []
+    failures: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            results.append(work())
+        except BaseException as failure:
+            failures.append(failure)
+        with suppress(RuntimeError):  # the event loop has ended: nobody is left to hear it
+            from_thread.run_sync(done.set, token=token)
+
+    threading.Thread(target=body, name="affidavit blocking work", daemon=True).start()
+    with anyio.CancelScope(shield=True):
+        await done.wait()
+    if failures:
+        raise failures[0]
+    return results[0]

@@ -9,7 +9,7 @@ from affidavit.evaluation.gate_cases import Form, Label
 from affidavit.evaluation.gate_scorer import CaseScore, Finding, GateScore
 from affidavit.evaluation.proportions import Share
 
-_PROSE = (Form.PROSE, Form.PARTLY_TYPED, Form.FREE_TEXT)
+_PROSE = (Form.PROSE, Form.FREE_TEXT)
 
 _LINES: tuple[tuple[str, str, Callable[[GateScore], Share]], ...] = (
     ("false_supported", "UNSUPPORTED, published", GateScore.false_supported),
@@ -21,6 +21,11 @@ _LINES: tuple[tuple[str, str, Callable[[GateScore], Share]], ...] = (
         "recall_typed",
         "  every finding typed",
         lambda score: score.recall(Label.SUPPORTED, Form.TYPED),
+    ),
+    (
+        "recall_partly_typed",
+        "  some findings typed",
+        lambda score: score.recall(Label.SUPPORTED, Form.PARTLY_TYPED),
     ),
     ("recall_prose", "  prose and free text", lambda score: score.recall(Label.SUPPORTED, *_PROSE)),
     (

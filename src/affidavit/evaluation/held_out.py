@@ -33,7 +33,7 @@ def leave_one_service_out(lessons: Sequence[Lesson], fit: Fit) -> Iterator[HeldO
         rank = fit(others)
         for lesson in lessons:
             if lesson.services == services:
-                yield HeldOut(lesson.case, "one service left out", rank(lesson.recorded))
+                yield HeldOut(lesson.case, "one service left out", rank(lesson.state))
 
 
 def fit_on_one_system(lessons: Sequence[Lesson], fit: Fit) -> Iterator[HeldOut]:
@@ -43,4 +43,4 @@ def fit_on_one_system(lessons: Sequence[Lesson], fit: Fit) -> Iterator[HeldOut]:
         rank = fit([item for item in lessons if item.system == system])
         for lesson in lessons:
             if lesson.system != system:
-                yield HeldOut(lesson.case, f"fitted on {system}", rank(lesson.recorded))
+                yield HeldOut(lesson.case, f"fitted on {system}", rank(lesson.state))

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from affidavit.agents.suspects import rank_suspects
-from affidavit.contract.agent import Investigator, Observation
+from affidavit.agents.reading import read_material
+from affidavit.agents.signals import Weights, rank
+from affidavit.agents.weighing import shipped_weights
+from affidavit.contract.agent import AgentState, Investigator
 from affidavit.contract.report import ReleaseRecord
+from affidavit.evaluation.fitting import fit_weights
 
 RANKS_MAX: Final = 5
 """The deepest rank that is scored (Avg@5)."""
@@ -27,24 +30,17 @@ class Ranked:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What a run has on record for a ranker: its observations and the service that was paged."""
-
-    observations: tuple[Observation, ...]
-    symptom: str = ""
-
-
-Ranker: TypeAlias = Callable[[Recorded], tuple[Ranked, ...]]
+Ranker: TypeAlias = Callable[[AgentState], tuple[Ranked, ...]]
+"""Suspects, best first, of what an agent had been told when its run ended."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """One case for fitting: what was recorded, and which names are right."""
+    """One case for fitting: what its run had on record, and which names are right."""
 
     case: str
     system: str
-    recorded: Recorded
+    state: AgentState
     services: frozenset[str]
 
 
@@ -68,16 +64,30 @@ class Agent:
     fitted_on: frozenset[str] = frozenset()
 
 
-def rank_as_playbook(recorded: Recorded) -> tuple[Ranked, ...]:
-    """The playbook's suspects, best first."""
-    return tuple(
-        Ranked(suspect.entity, suspect.score) for suspect in rank_suspects(recorded.observations)
+def ranked_by(state: AgentState, weights: Weights) -> tuple[Ranked, ...]:
+    """The playbook's suspects under these weights, best first."""
+    found = rank(read_material(state).seen, weights)
+    return tuple(Ranked(suspect.service, suspect.score) for suspect in found.suspects)
+
+
+def playbook() -> Agent:
+    """The embedded agent with the weights that ship."""
+    weights = shipped_weights()
+    return Agent(
+        name="playbook",
+        rank=lambda state: ranked_by(state, weights),
+        fit=fit_playbook,
+        fitted_on=frozenset(weights.fitted_on),
     )
 
 
-PLAYBOOK: Final = Agent("playbook", rank_as_playbook)
+def fit_playbook(lessons: Sequence[Lesson]) -> Ranker:
+    """The playbook's ranking under weights fitted on these lessons alone."""
+    weights = fit_weights([(read_material(item.state).seen, item.services) for item in lessons])
+    return lambda state: ranked_by(state, weights)
 
-AGENTS: Final[Mapping[str, Agent]] = {PLAYBOOK.name: PLAYBOOK}
+
+AGENTS: Final[Mapping[str, Callable[[], Agent]]] = {"playbook": playbook}
 """The agents that `affidavit eval --agent` knows."""
 
 

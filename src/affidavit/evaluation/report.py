@@ -131,26 +131,22 @@ def _ranked_answer(contender: str, case: Case, ranked: tuple[Ranked, ...]) -> An
 
 
 def _held_out(agent: Agent, trials: Sequence[Trial]) -> Iterator[Answer]:
-    """Rankings by weights that were fitted on other cases, where the agent can be fitted."""
+    """Rankings by weights fitted on other cases, of each set that the frozen weights have seen."""
     if agent.fit is None:
         return
-    faulty = {_key(trial.case): trial.case for trial in trials if trial.case.truth.faulty}
-    lessons = [
-        Lesson(_key(trial.case), trial.case.system or trial.case.source, trial.recorded,
-               trial.case.truth.services)
-        for trial in trials if trial.case.truth.faulty
-    ]  # fmt: skip
-    held: tuple[HeldOut, ...] = (
-        *leave_one_service_out(lessons, agent.fit),
-        *fit_on_one_system(lessons, agent.fit),
-    )
-    for item in held:
-        name = f"{agent.name}, {item.contender}"
-        yield _ranked_answer(name, faulty[item.case], item.ranked)
-
-
-def _key(case: Case) -> str:
-    return f"{case.source}/{case.id}"
+    for source in dict.fromkeys(trial.case.source for trial in trials):
+        own = [t.case for t in trials if t.case.source == source and t.case.truth.faulty]
+        states = {trial.case: trial.state for trial in trials}
+        if not any(case.id in agent.fitted_on for case in own):
+            continue
+        cases = {case.id: case for case in own}
+        lessons = [Lesson(case.id, case.system, states[case], case.truth.services) for case in own]
+        held: tuple[HeldOut, ...] = (
+            *leave_one_service_out(lessons, agent.fit),
+            *fit_on_one_system(lessons, agent.fit),
+        )
+        for item in held:
+            yield _ranked_answer(f"{agent.name}, {item.contender}", cases[item.case], item.ranked)
 
 
 def groups_of(cases: Iterable[Case]) -> dict[str, tuple[Case, ...]]:
@@ -294,5 +290,5 @@ def _notes(agent: Agent, trials: Sequence[Trial]) -> Iterator[str]:
     if seen:
         yield (
             f"{seen} of {len(trials)} cases are among those that the agent's weights were fitted"
-            " on: its rows there are no measure of how it generalises."
+            " on: on their sets only its held-out rows measure how it generalises."
         )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from affidavit.affidavit.answer_checks import envelope_of
 from affidavit.affidavit.document import Document
+from affidavit.affidavit.evidence_checks import rebuild_draft, rebuild_ledger
 from affidavit.affidavit.recheck import Recheck, Verdict, recheck
 from affidavit.affidavit.seal import parts_of
 from affidavit.contract.errors import InternalFault
@@ -19,13 +21,18 @@ from affidavit.contract.states import ReleaseOutcome
 from affidavit.evaluation.incidents import Truth
 from affidavit.evaluation.locating import Located, locate
 from affidavit.evaluation.rankings import RANKS_MAX, Ranked, margin, order_suspects
+from affidavit.verify.evidence import Refused, check_evidence
+from affidavit.verify.support import check_support
+
+CLAIMS: Final = ("/analyses/", "/conclusion")
+"""Where sentences claim something; an advice claims nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
     """Sentences of an answer that claim something: its analyses and its conclusion.
 
-    `cited` resolve in an intact file, down to each fact; `proved` were proved again there.
+    `cited` resolve in an intact file, down to each fact; `proved` were proved there once more.
     """
 
     all: int = 0
@@ -118,12 +125,28 @@ def _change_lead(release: ReleaseRecord, truth: Truth) -> bool | None:
 
 def _sentences(checked: Recheck, document: Document) -> Sentences:
     intact = checked.verdict is Verdict.INTACT_SIGNER_UNKNOWN
-    proves_again = any(check.name == "statements" and check.passed for check in checked.checks)
     claims = tuple(_claims(document))
     return Sentences(
         all=len(claims),
         cited=sum(intact and _resolves(document, item, calls) for item, calls in claims),
-        proved=sum(proves_again and bool(item.statements) for item, _ in claims),
+        proved=_count_proved(document) if intact else 0,
+    )
+
+
+def _count_proved(document: Document) -> int:
+    """Claims that the support check, run once more, finds nothing against: not even coverage, which
+    a model judge may have overruled."""
+    report = document.release.result
+    if report is None:
+        return 0
+    ledger = rebuild_ledger(document)
+    verified = check_evidence(rebuild_draft(report, document.statements), ledger)
+    if isinstance(verified, Refused):
+        return 0
+    found = check_support(verified, ledger, document.release.question)
+    refused = {refusal.sentence for refusal in found.refusals}
+    return sum(
+        proof.pointer.startswith(CLAIMS) and proof.number not in refused for proof in found.proofs
     )
 
 
@@ -133,7 +156,7 @@ def _claims(document: Document) -> Iterator[tuple[PublishedSentence, tuple[str, 
     if report is None:
         return
     for at, part in parts_of(report):
-        if at.startswith(("/analyses/", "/conclusion")):
+        if at.startswith(CLAIMS):
             calls = getattr(part, "tool_call_ids", ())
             for sentence in part.sentences:
                 yield sentence, sentence.tool_call_ids or calls

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
 from affidavit.evaluation.figures import Rate
-from affidavit.evaluation.report import AgentRow, Report, Row
+from affidavit.evaluation.report import AgentRow, CaseLine, Report, Row
 
 NOTHING: Final = "–"
 
@@ -25,7 +26,7 @@ class Table:
 
 
 def tables_of(report: Report) -> tuple[Table, ...]:
-    """The four tables of a report."""
+    """The tables of a report."""
     return (
         Table(
             "Located: is the right place among the first?",
@@ -55,6 +56,12 @@ def tables_of(report: Report) -> tuple[Table, ...]:
              "max s", "max MB"),
             tuple(_cost(row) for row in report.agent_rows),
             "load: reading the folder; MB: the peak of our process and of its query process",
+        ),
+        Table(
+            f"By kind of fault, {report.agent}",
+            ("set", "fault", "cases", "first", "in three", "right", "wrong", "held"),
+            tuple(_by_fault(report.cases)),
+            "first, in three: of the ranking; the last run of each case",
         ),
     )  # fmt: skip
 
@@ -99,6 +106,21 @@ def _cost(row: AgentRow) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def _by_fault(cases: Sequence[CaseLine]) -> Iterator[tuple[str, ...]]:
+    kinds: dict[tuple[str, str], list[CaseLine]] = {}
+    for item in cases:
+        kinds.setdefault((item.source, item.fault or item.truth), []).append(item)
+    for (source, fault), own in sorted(kinds.items()):
+        ranks = [item.rank for item in own if item.rank is not None]
+        verdicts = Counter(item.verdict for item in own)
+        right, wrong = verdicts["right"], verdicts["wrong"] + verdicts["false alarm"]
+        yield (
+            source, fault, str(len(own)), str(sum(rank == 1 for rank in ranks)),
+            str(sum(rank <= 3 for rank in ranks)), str(right), str(wrong),
+            str(verdicts["held"] + verdicts["quiet"]),
+        )  # fmt: skip
+
+
 def share(rate: Rate) -> str:
     """A share with two decimals."""
     return number(rate.value, 2)
@@ -133,7 +155,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield "Cases"
     yield from _columns(
         (item.source, item.case, item.verdict, item.truth, item.fault, rank_text(item.rank),
-         number(item.margin, 2), item.why)
+         number(item.margin, 2), ", ".join(item.suspects[:2]) or NOTHING, item.why)
         for item in report.cases
     )  # fmt: skip
     if report.left_out:

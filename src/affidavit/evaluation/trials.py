@@ -17,7 +17,7 @@ import anyio
 
 from affidavit.adapters.incident_folder import IncidentFolder
 from affidavit.adapters.memory_store import MemoryStore
-from affidavit.contract.agent import AgentRequest
+from affidavit.contract.agent import AgentRequest, AgentState
 from affidavit.contract.errors import AffidavitError, InternalFault, ToolFailed
 from affidavit.contract.states import EvidenceStatus
 from affidavit.core.fold import fold
@@ -25,7 +25,7 @@ from affidavit.diagnose import Paused, World, drive, start
 from affidavit.evaluation.baselines import Rules, apply_rules
 from affidavit.evaluation.footprint import peak_mb, reset_peak
 from affidavit.evaluation.incidents import Case, NotEvaluated
-from affidavit.evaluation.rankings import Agent, Recorded
+from affidavit.evaluation.rankings import Agent
 from affidavit.evaluation.scorer import RunScore, score_file
 from affidavit.tools.observation import Observer
 from affidavit.wiring import incident_world, new_run_id, request_of
@@ -60,7 +60,7 @@ class Trial:
 
     case: Case
     runs: tuple[RunScore, ...]
-    recorded: Recorded
+    state: AgentState
     rules: Rules | ToolFailed
     stopped: Stopped
     load_s: float
@@ -114,12 +114,12 @@ async def _play(case: Case, order: Order) -> Trial:
             await bench.run(request)
             run_s.append(time.perf_counter() - began_s)
             scores.append(await bench.score(request))
-        recorded = await bench.recorded(request.run_id)
+        state = await bench.state(request)
         peak = peak_mb(incident.runner.pid)
         return Trial(
             case=case,
             runs=tuple(scores),
-            recorded=recorded,
+            state=state,
             rules=await _rules(incident),
             stopped=await bench.stop(request),
             load_s=load_s,
@@ -159,14 +159,20 @@ class _Bench:
         if content is None:
             raise InternalFault("the run has no sealed file", code="RUN_UNDECIDED")
         rank = self.agent.rank
-        ranked = () if rank is None else rank(await self.recorded(request.run_id))
+        ranked = () if rank is None else rank(await self.state(request))
         return score_file(content, ranked, self.case.truth)
 
-    async def recorded(self, run_id: str) -> Recorded:
+    async def state(self, request: AgentRequest) -> AgentState:
         """What the run's agent had been told when it ended."""
-        contents = {item.digest: item.content for item in await self.store.artifacts(run_id)}
-        view = fold(await self.store.read(run_id))
-        return Recorded(Observer().observe(view, contents), self.case.symptom)
+        artifacts = await self.store.artifacts(request.run_id)
+        contents = {item.digest: item.content for item in artifacts}
+        view = fold(await self.store.read(request.run_id))
+        return AgentState(
+            request=request,
+            step=len(view.steps),
+            tools=self.world.collection.catalogue.specs(),
+            observations=Observer().observe(view, contents),
+        )
 
     async def stop(self, request: AgentRequest) -> Stopped:
         """The same question under a forced stop after the first step."""
@@ -176,7 +182,7 @@ class _Bench:
         short = AgentRequest.model_validate_json(json.dumps(whole))
         await self.run(short)
         score = await self.score(short)
-        seen = (await self.recorded(short.run_id)).observations
+        seen = (await self.state(short)).observations
         found = sum(
             item.envelope is not None and item.envelope.status is EvidenceStatus.EVIDENCE_FOUND
             for item in seen

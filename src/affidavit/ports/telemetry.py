@@ -117,12 +117,17 @@ class Aspect(StrEnum):
     OTHER = "other"
 
 
+DURATION: Final = "duration|latency|response.?time"
+OUTWARD: Final = "client|outbound"
+
 LEVELS: Final[tuple[tuple[Aspect, str], ...]] = (
     (Aspect.AVAILABILITY, "success|availab|ready|healthy|^up$"),
-    (Aspect.ERRORS, "error|fail|5xx|4xx|exception|reject|oom|restart"),
-    (Aspect.CLIENT_LATENCY, "(duration|latency|response.?time).*(client|outbound)|"
-     "(client|outbound).*(duration|latency|response.?time)"),
-    (Aspect.LATENCY, "duration|latency|response.?time"),
+    (Aspect.ERRORS, "error|fail|5xx|4xx|exception|reject|oom|restart|time.?out"),
+    (
+        Aspect.CLIENT_LATENCY,
+        rf"({DURATION}).*({OUTWARD})|({OUTWARD}).*({DURATION})",
+    ),
+    (Aspect.LATENCY, DURATION),
 )
 """Words of a lower-case name (RE2 syntax), first match; judged by level_shifts."""
 
@@ -163,8 +168,9 @@ class MetricScan:
     """Each series of no other aspect against its own baseline, strongest deviation first.
 
     Series that `level_shifts` or `resource_shifts` judge are left out, so that no series has two
-    judgements. The baseline is `baseline` where a series has at least `samples_min` samples in it, else all of
-    its samples before the window, less those of the last `clearance_s` where enough are left.
+    judgements. The baseline is `baseline` where a series has at least `samples_min` samples in it,
+    else all of its samples before the window, less those of the last `clearance_s` where enough
+    are left.
     scale = max(1.4826 MAD, the distance of either 5 % tail from the median / 1.645, floor), so that
     each is a standard deviation where samples are normal. A sample is abnormal at `threshold`
     scales from the median, and normal within `normal` of them; a series is anomalous with `run_min`

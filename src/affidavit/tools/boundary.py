@@ -77,11 +77,14 @@ def _wait_for_people(run: Run) -> None:
         raise PauseAsked(APPROVAL, first_us + 1, keys)
 
 
-def wait_for_outcomes(run: Run) -> None:
+async def wait_for_outcomes(run: Run) -> None:
     """Raise PauseAsked while an effect's outcome is unknown and an operator may still tell (K9).
 
     An agent that went on would act on a world that nobody knows.
     """
+    if not run.view.unresolved():
+        return
+    await run.check()  # what an operator said meanwhile is taken in first
     now_us, wait_us = to_us(run.clock.now()), OUTCOME_WAIT_S * 1_000_000
     open_ = [
         (call.completed_us + wait_us, call.tool_call_id)

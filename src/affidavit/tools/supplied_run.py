@@ -19,12 +19,7 @@ from affidavit.contract.agent import Ending
 from affidavit.contract.evidence import Envelope
 from affidavit.contract.ids import is_call_id
 from affidavit.contract.journal import Event, EventType
-from affidavit.contract.states import (
-    AgentStatus,
-    ChatApplicationStatus,
-    InvocationStatus,
-    Provenance,
-)
+from affidavit.contract.states import AgentStatus, InvocationStatus, Provenance
 from affidavit.core.canonical import NotCanonical, canonical_json, digest
 from affidavit.core.run import Run, Stage
 from affidavit.ledger.snapshot import LedgerSnapshot, StoredCall
@@ -52,20 +47,15 @@ class SuppliedAnswer:
 async def record_supplied(run: Run, answer: SuppliedAnswer) -> None:
     """The run holds the answer, and its collection has ended; nothing is written twice.
 
-    Raises RecordFailed, and then nothing of it was written.
+    The run's status is DIAGNOSIS_RUNNING already. Raises RecordFailed, and then nothing of it was
+    written.
     """
     if run.view.is_collected:
         return
-    written = [*_begun(run), *_asked(answer), *_concluded(answer)]
+    written = [*_asked(answer), *_concluded(answer)]
     events = tuple(event for item in written for event in item.events)
     artifacts = {kept.digest: kept for item in written for kept in item.artifacts}
     await run.record(Stage(events, tuple(artifacts.values())))
-
-
-def _begun(run: Run) -> Iterator[Written]:
-    status = ChatApplicationStatus.DIAGNOSIS_RUNNING
-    if run.view.status is not status:
-        yield Written((Event(EventType.STATUS_CHANGED, {"status": str(status)}),))
 
 
 def _asked(answer: SuppliedAnswer) -> Iterator[Written]:

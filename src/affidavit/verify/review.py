@@ -16,9 +16,10 @@ from affidavit.contract.report import StatementChain
 from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
 from affidavit.contract.statement import Statement
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose.check import Context, Findings, Granted, GrantedNumber, check_sentence
+from affidavit.verify.prose.check import check_sentence
 from affidavit.verify.prose.desk import Desk, ask, tell
 from affidavit.verify.prose.computing import Pool
+from affidavit.verify.prose.sheet import Context, Findings, Granted, GrantedNumber
 from affidavit.verify.prose.tokens import Token
 from affidavit.verify.sentences import Part, Sentence, number_sentences
 from affidavit.verify.statements import Checked, prove
@@ -158,7 +159,8 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
         numbers.extend(
             GrantedNumber(
                 Stated(value, unit), call, _facts_of(item.statement.kind, key, facts),
-                item.statement.kind == "count",
+                str(fields.get("operator") or "="), item.statement.kind == "count",
+                stems_of(str(fields.get("attribute") or "")),
             )
             for key in ("value", "from_", "to")
             if isinstance(value := fields.get(key), Decimal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from affidavit.adapters.telemetry_sql import Bounds
-from affidavit.adapters.trace_sql import SLICE_US, edge_excess, edge_onset, error_origins, self_time
+from affidavit.adapters.trace_sql import SLICE_US, edge_excess, edge_onset, error_spans, self_time
 from tests.unit.adapters.telemetry_tables import BOUNDS, MINUTE, QUIET, START, S, Tables, by_service
 
 BEFORE = range(-60, 0, 3)
@@ -99,7 +99,7 @@ def test_a_failure_begins_where_no_child_failed() -> None:
         tables.call(second, *chain)
     for second in DURING:
         tables.call(second, *chain, status="ERROR")
-    found = by_service(tables.ask(error_origins("traces", BOUNDS)))
+    found = by_service(tables.ask(error_spans("traces", BOUNDS)))
     assert set(found) == {"db"}
     assert found["db"]["strength"] > 0.9
     assert found["db"]["began"] == found["db"]["spans"]
@@ -109,11 +109,11 @@ def test_failures_as_usual_are_no_rise() -> None:
     tables = Tables()
     for second in (*BEFORE, *DURING):
         tables.call(second, ("web", "GET /", 10), status="ERROR")
-    rows = tables.ask(error_origins("traces", BOUNDS))
+    rows = tables.ask(error_spans("traces", BOUNDS))
     assert all(row["strength"] < 0.05 for row in rows)
 
 
 def test_an_empty_table_answers_with_no_row() -> None:
     tables = Tables()
-    for query in (edge_excess, self_time, error_origins):
+    for query in (edge_excess, self_time, error_spans):
         assert tables.ask(query("traces", BOUNDS)) == []

@@ -10,15 +10,43 @@ from typing import cast
 
 from affidavit.contract.record import Record
 from affidavit.ports.telemetry import SIGNALS, Telemetry
+from affidavit.tools.capture.comparisons import comparison_tool
 from affidavit.tools.capture.error_logs import error_logs_tool
+from affidavit.tools.capture.knowledge import knowledge_tool
+from affidavit.tools.capture.listings import change_events_tool, log_search_tool, series_tool
+from affidavit.tools.capture.log_shifts import ERROR_RISE, TEMPLATE_CHANGES
 from affidavit.tools.capture.metric_scan import metric_scan_tool
+from affidavit.tools.capture.metric_shifts import LEVEL_SHIFTS, RESOURCE_SHIFTS
+from affidavit.tools.capture.span_shifts import (
+    ERROR_SPANS,
+    INTERRUPTIONS,
+    SELF_TIME,
+    TRACE_EDGES,
+    edge_onsets,
+)
 from affidavit.tools.capture.topology import topology_tool
 from affidavit.tools.catalogue import Catalogue, Tool, UnavailableSource
 
 
 def capture_catalogue(folder: Telemetry) -> Catalogue:
     """The capture tools over an incident, and which of its sources are not there (C11, R15)."""
-    tools = (topology_tool(folder), metric_scan_tool(folder), error_logs_tool(folder))
+    tools = (
+        topology_tool(folder),
+        comparison_tool(folder, RESOURCE_SHIFTS),
+        comparison_tool(folder, LEVEL_SHIFTS),
+        metric_scan_tool(folder),
+        comparison_tool(folder, TRACE_EDGES, edge_onsets(folder)),
+        comparison_tool(folder, SELF_TIME),
+        comparison_tool(folder, ERROR_SPANS),
+        comparison_tool(folder, INTERRUPTIONS),
+        comparison_tool(folder, ERROR_RISE),
+        error_logs_tool(folder),
+        comparison_tool(folder, TEMPLATE_CHANGES),
+        change_events_tool(folder),
+        log_search_tool(folder),
+        series_tool(folder),
+        *((knowledge_tool(folder),) if folder.pages else ()),
+    )
     missing = [
         UnavailableSource(name, name, f"the incident has no table of {name}")
         for name in SIGNALS

@@ -20,6 +20,7 @@ from affidavit.tools.capture.rows import (
     Raw,
     WindowArguments,
     count,
+    emitter_of,
     envelope,
     moment,
     quantity,
@@ -120,13 +121,8 @@ def _line(row: Mapping[str, Plain]) -> Line:
         level=text(row, "level") or None,
         at=moment(row, "first_us"),
         count=count(row, "lines"),
-        emitter=_emitter(text(row, "emitter")),
+        emitter=emitter_of(text(row, "emitter")),
     )
-
-
-def _emitter(word: str) -> Emitter:
-    """Whose words these are; a word that we do not know gets the least trust (N16)."""
-    return Emitter(word) if word in set(Emitter) else Emitter.REQUEST
 
 
 def _change(row: Mapping[str, Plain], baseline: Window | None, window: Window | None) -> Change:

@@ -7,6 +7,7 @@ a pronoun, or names nothing, goes on speaking about the names of the one before.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -16,6 +17,7 @@ from affidavit.verify.prose.lexicon import VERBS, Role
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tokens import Kind, Token
 
+_SHARE: Final = re.compile(r"\d{1,6}/\d{1,6}")
 _BREAKING: Final = frozenset(
     "but while whereas although though 但 但是 而 而且 并 并且 不过 然而 同时".split()
 )
@@ -49,7 +51,9 @@ class Clause:
     def subjects(self) -> tuple[Token, ...]:
         """The names in the clause, and the numbers that name."""
         return tuple(
-            token for place, token in enumerate(self.tokens) if names_thing(self.tokens, place)
+            token
+            for place, token in enumerate(self.tokens)
+            if names_thing(self.tokens, place) and not _SHARE.fullmatch(token.text)
         )
 
     def of(self, kind: Kind) -> tuple[Token, ...]:

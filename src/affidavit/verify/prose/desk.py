@@ -18,14 +18,19 @@ from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from affidavit.verify.prose.clauses import split_clauses, split_statements
 from affidavit.verify.prose.markers import causal_in
 from affidavit.verify.prose.nouns import claims
+from affidavit.verify.prose.numbering import is_whole_at, mark_labels
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.denial import denies
+from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.words import names_in, parts_of, stem, stems_of
 
 TOLD: Final = "(report)"
 """The id of the records that are the report's own proved sentences."""
+
+WHOLE: Final = "(whole)"
+"""The name of a told number that something else is a part of: four in "three of the four"."""
 
 _NEAR: Final = 5
 """How many tokens around a number in a told sentence speak of it."""
@@ -56,7 +61,8 @@ class Desk:
 
         Without `named` a word of state has to be a value, and not only the name of a column.
         """
-        key = (call.id, f"{token.kind}{named}", token.text)
+        label = "".join(sorted(token.stems)) if token.kind is Kind.NUMBER else ""
+        key = (call.id, f"{token.kind}{named}{label}", token.text)
         known = self._places.get(key)
         if known is None:
             known = self._places[key] = find_places(call, token, named=named)
@@ -110,7 +116,7 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             wanted = " ".join(token.text.split())
             return _holding(call, wanted) or _holding(call, wanted.casefold(), fold=True)
         case Kind.NUMBER:
-            return call.by_name.get(low, frozenset())
+            return _numbered(call, low, token)
         case Kind.WORD:
             found = call.by_name.get(low, frozenset())
             if low in call.values:
@@ -127,6 +133,39 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             return found or _denied_places(call, low)
         case _:
             return frozenset()
+
+
+def _numbered(call: CallView, low: str, token: Token) -> frozenset[int]:
+    """The records that hold a number; of a labelled one, those that hold it under its label."""
+    found = call.by_name.get(low, frozenset())
+    if not found or not token.stems:
+        return found
+    under: set[int] = set()
+    named = False
+    for record in call.records:
+        for field in record.fields:
+            if not field.loose and _is_label(field, token.stems):
+                named = True
+                if low in {field.text.casefold(), str(field.number)}:
+                    under.add(record.place)
+    if named:
+        return frozenset(under)
+    beside = frozenset(place for place in found if _stands_beside(call.records[place], token))
+    return beside or found
+
+
+def _is_label(field: Field, stems: frozenset[str]) -> bool:
+    last = stems_of(field.name.rsplit(".", 1)[-1])
+    return any(kin(word) & last for word in stems)
+
+
+def _stands_beside(record: RecordView, token: Token) -> bool:
+    parts = [stem(part) for part in parts_of(record.text)]
+    digits = [part for part in parts_of(token.text)]
+    for place in range(len(parts) - len(digits)):
+        if parts[place] in token.stems and parts[place + 1 : place + 1 + len(digits)] == digits:
+            return True
+    return False
 
 
 _UN: Final = re.compile(r"(?:un|in|im|non-?|dis|not-?)([a-z]{4,})")
@@ -147,7 +186,8 @@ def _denied_places(call: CallView, low: str) -> frozenset[int]:
 def _name_places(call: CallView, low: str, token: Token) -> frozenset[int]:
     found = call.by_name.get(low, frozenset())
     pieces = names_in(low) - {low}
-    if pieces and all(piece in call.by_name for piece in pieces):
+    telling = any(len(piece) > 2 and not piece.isdigit() for piece in pieces)
+    if telling and all(piece in call.by_name for piece in pieces):
         found |= frozenset.intersection(*(call.by_name[piece] for piece in pieces))
     found = found or call.by_owner.get(low) or call.by_tail.get(low) or frozenset()
     if not found and token.text.replace("_", "").isalpha():
@@ -197,7 +237,7 @@ def _told_clauses(text: str) -> tuple[tuple[Token, ...], ...]:
     """The tokens of each clause of a sentence, with the names that it goes on about."""
     found: list[tuple[Token, ...]] = []
     topics: tuple[Token, ...] = ()
-    for statement in split_statements(tokenize(text)):
+    for statement in split_statements(mark_labels(tokenize(text))):
         if causal_in(text, statement):
             found.append(statement)
             continue
@@ -212,12 +252,13 @@ def _told_record(place: int, tokens: tuple[Token, ...]) -> RecordView:
     text = " ".join(f'"{t.text}"' if t.kind is Kind.QUOTE else t.text for t in tokens)
     fields = tuple(
         Field(
-            name="",
+            name=WHOLE if is_whole_at(tokens, index) else "",
             names=_near(tokens, index),
             text=token.text,
             number=token.stated.number,
             unit=token.stated.unit,
             loose=True,
+            tight=_near(tokens[max(0, index - 1) : index + 4], min(index, 1)),
         )
         for index, token in enumerate(tokens)
         if token.stated is not None

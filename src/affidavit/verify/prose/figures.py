@@ -11,6 +11,7 @@ from typing import Final
 
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.lexicon import FUNCTION, Role
+from affidavit.verify.prose.numbering import is_whole_at
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.units import Stated, unit_of
 from affidavit.verify.statements.words import stems_of
@@ -119,6 +120,12 @@ def near_words(figure: Figure) -> Near:
     start = place
     if is_end(figure) or (place and tokens[place - 1].role in {Role.UP, Role.DOWN}):
         start = next(at for at, token in enumerate(tokens) if token.kind is Kind.NUMBER)
+    while start and tokens[start - 1].text in _MEASURE_LISTED or (
+        start and start < place and tokens[start - 1].kind is Kind.NUMBER
+    ):
+        start -= 1
+    while tokens[start].kind is not Kind.NUMBER:
+        start += 1
     before = _reach(tuple(reversed(tokens[:start])), _BEFORE_WORDS)
     after = _reach(tokens[place + 1 :], _AFTER_WORDS)
     return Near(
@@ -160,6 +167,7 @@ def _reach(tokens: tuple[Token, ...], words: int) -> list[Token]:
     return near
 
 
+_MEASURE_LISTED: Final = frozenset("和 与 及 、 次 个 条 台 名".split())
 _LISTED: Final = frozenset("and or , 、 和 与 及 次 个 条 台 名 of / out".split())
 _AT: Final = frozenset("at on of for 在 于 时 @ in".split())
 _RANGE: Final = frozenset("from to between and until till since after before 从 到 至 起".split())
@@ -240,12 +248,7 @@ _STAYING: Final = frozenset("stayed stays stay remained remains remain staying �
 
 def is_whole(figure: Figure) -> bool:
     """Whether the number is what another is a part of: 644 in "3 of 644"."""
-    tokens, place = figure.clause.tokens, figure.place
-    return (
-        place > 1
-        and tokens[place - 1].text.casefold() in {"of", "/"}
-        and tokens[place - 2].kind is Kind.NUMBER
-    )
+    return is_whole_at(figure.clause.tokens, figure.place)
 
 
 def is_end(figure: Figure) -> bool:

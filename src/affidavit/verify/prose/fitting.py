@@ -8,13 +8,15 @@ standing in the right record alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause, speaks_of_others
-from affidavit.verify.prose.desk import TOLD
+from affidavit.verify.prose.desk import TOLD, WHOLE
 from affidavit.verify.prose.figures import (
     Figure,
     Near,
@@ -32,6 +34,35 @@ from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
 from affidavit.verify.statements.words import stem, stems_of
 
 Span = tuple[datetime, datetime]
+
+
+def knowing(figure: Figure, bindings: list[Binding]) -> list[Binding]:
+    """The calls that have a field for what the number counts ("3 restarts"), where some do."""
+    nouns = frozenset(
+        word
+        for token in near_words(figure).counted
+        if token.kind is Kind.WORD and (claims(token) or token.text.casefold().endswith("s"))
+        for word in kin_of(token)
+    )
+    if not nouns or (figure.stated.unit and unit_of(figure.stated.unit)):
+        return bindings
+    known = [
+        item
+        for item in bindings
+        if item.call.id != TOLD
+        and any(
+            field.number is not None and not field.loose and stems_of(_last(field.name)) & nouns
+            for record in item.records()
+            for field in record.fields
+        )
+    ]
+    told = [item for item in bindings if item.call.id == TOLD]
+    return [*known, *told] if known else bindings
+
+
+def kin_of(token: Token) -> frozenset[str]:
+    """The stems that a token may stand for in a technical name."""
+    return frozenset(other for word in token.stems | stems_of(token.text) for other in kin(word))
 
 
 def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | None:
@@ -64,11 +95,17 @@ def _told(figure: Figure, binding: Binding, near: Near) -> bool:
         for field in record.fields:
             if field.number is None or bool(field.unit) != bool(figure.stated.unit):
                 continue
+            if (field.name == WHOLE) and not is_whole(figure):
+                continue
             if agrees(figure.stated, field.number, field.unit) and (
-                telling(figure.stated) or field.names & near.all
+                telling(figure.stated) or field.tight & (near.next | _stems_of(near.counted))
             ):
                 return True
     return False
+
+
+def _stems_of(tokens: tuple[Token, ...]) -> frozenset[str]:
+    return frozenset(word for token in tokens for word in token.stems | stems_of(token.text))
 
 
 def _as_near(record: RecordView, best: tuple[RecordView, ...], near: Near) -> bool:
@@ -86,8 +123,17 @@ def _fits(
     most = max((score for score, _ in scores), default=0)
     named = max((score for score, field in scores if not field.loose), default=0)
     counted = _counts(figure, near)
+    index = _index_of(figure, record)
+    pair = _pair_of(figure)
+    if pair is not None and not any(
+        field.number is not None and agrees(pair, field.number, field.unit)
+        for field in record.fields
+    ):
+        return False
     for score, field in scores:
         if field.number is None or not _is(stated, field, record, about):
+            continue
+        if index and _INDEXED.match(field.name) and not field.name.startswith(index):
             continue
         if score == most and score > 0:
             return True
@@ -100,6 +146,48 @@ def _fits(
         if most == 0 and (telling(stated) or len(numeric) == 1):
             return True
     return _in_name(figure, record)
+
+
+_INDEXED: Final = re.compile(r"[^\[\]]{1,80}\[\d{1,6}\]")
+
+
+def _index_of(figure: Figure, record: RecordView) -> tuple[str, ...]:
+    """The list items of a record that the clause names: `waits[0]` where `waits[0].name` is named."""
+    names = {token.text.casefold() for token in figure.clause.names}
+    found = (
+        _INDEXED.match(field.name)
+        for field in record.fields
+        if field.number is None and field.text.strip().casefold() in names
+    )
+    return tuple(dict.fromkeys(match[0] for match in found if match))
+
+
+def _pair_of(figure: Figure) -> Stated | None:
+    """The whole that the number is a part of, where units say that both measure: "3 GB of 8 GB"."""
+    tokens, place = figure.clause.tokens, figure.place
+    for start in (place - 1, place + 2):
+        if not 0 <= start < len(tokens) or tokens[start].stated is None:
+            continue
+        of = tokens[start - 1].text.casefold() if start else ""
+        whole = tokens[start].stated
+        if of in {"of", "/"} and whole is not None and whole.unit and unit_of(whole.unit):
+            return whole
+    return None
+
+
+def is_meant_best(
+    names: frozenset[str], record: RecordView, near: Near, stated: Stated
+) -> bool:
+    """Whether the words around a number mean a statement's attribute no less than another field."""
+    own = sum(2 for word in near.next if kin(word) & names)
+    own += sum(1 for word in near.all if kin(word) & names)
+    others = (
+        overlap(field, near)
+        for field in record.fields
+        if field.number is not None and not field.loose and not agrees(stated, field.number, field.unit)
+    )
+    most = max(others, default=0)
+    return own >= most and (own > 0 or telling(stated) or most == 0)
 
 
 def _counts(figure: Figure, near: Near) -> bool:

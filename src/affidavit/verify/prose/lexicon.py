@@ -261,7 +261,6 @@ ALIKE: Final = tuple(
         "ready readiness",
         "schedule scheduled schedules scheduling scheduler",
         "oom oomkilled memory",
-        "healthy health",
         "query queries statement sql",
         "throw thrown throws threw raise raised exception",
         "transaction transactions xact",

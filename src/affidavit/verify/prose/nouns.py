@@ -25,7 +25,7 @@ CLAIMING: Final = frozenset(
     "locks thread threads pool certificate token password secret index deploy deployment release "
     "rollback upgrade migration config configuration change changes commit flag attack bot spike "
     "burst surge storm backlog lag delay bandwidth packet packets dns tls firewall healthy unhealthy "
-    "success successes hits misses duplicate duplicates orphan stale idle active inactive blocked "
+    "success successes succeed succeeds succeeded succeeding successful successfully valid invalid stalled hits misses duplicate duplicates orphan stale idle active inactive blocked "
     "blocking waiting pending full empty slow fast broken missing wrong invalid bad good normal "
     "abnormal anomalous degraded stable unstable available unavailable ready down offline online "
     "up primary standby leader follower old new caused causing hang hangs hung stuck freeze "
@@ -47,7 +47,7 @@ CLAIMING: Final = frozenset(
     "everywhere nowhere certainly definitely obviously proven proves prove guarantee guaranteed "
     "expected unexpected known unknown first-ever only sole purely entirely completely totally fully "
     "largely partly partially double doubled triple half twice increase decreased worse better "
-    "worst best".split()
+    "worst best back".split()
 )  # fmt: skip
 """Words of trouble, of resources and of change: a claim wherever they stand. General; no product's."""
 

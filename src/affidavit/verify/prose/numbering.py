@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from affidavit.verify.prose.lexicon import VERBS, Role
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.words import stem
+from affidavit.verify.statements.words import stem, stems_of
 
 IDENTITY_DIGITS_MIN: Final = 4
 """A bare whole number of so many digits may be an id; a shorter one is a quantity."""
+
+
+def mark_labels(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Gives a thing's number the stems of its label, so that "partition 2" is no lag of 2."""
+    return tuple(
+        replace(token, stems=tokens[place - 1].stems | stems_of(tokens[place - 1].text))
+        if labelled(tokens, place)
+        else token
+        for place, token in enumerate(tokens)
+    )
+
 
 def is_identity(tokens: tuple[Token, ...], place: int) -> bool:
     """Whether a bare whole number of four digits or more can only be a name.
@@ -77,6 +89,16 @@ _MEASURING: Final = frozenset(
     "report reports return returns returned use uses need needs last lasts every total exit exited "
     "exactly within after another other next further".split()
 )  # fmt: skip
+
+
+def is_whole_at(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a number is what another is a part of: 644 in "3 of 644" or "3 of the 644"."""
+    start = place - 1
+    while start > 0 and tokens[start].text.casefold() in {"the", "all", "its"}:
+        start -= 1
+    if start < 1 or tokens[start].text.casefold() not in {"of", "/"}:
+        return False
+    return tokens[start - 1].kind is Kind.NUMBER
 
 
 def names_thing(tokens: tuple[Token, ...], place: int) -> bool:

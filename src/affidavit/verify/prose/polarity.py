@@ -1,8 +1,9 @@
 """Does the clause say yes where the record says no, or no where it says yes?
 
 A record denies a word when every place that holds it stands close behind a "not", is a field that
-is false or zero, or is a part of a name such as OutOfSync. A denied word needs a denying clause; a
-denying clause needs a record that denies, or fails.
+is false or zero, or is a part of a name such as OutOfSync. A denied word needs a denial close to it
+in the clause; a denial in the clause needs a record that denies what stands behind it, or that
+fails at it, and never one that says it outright.
 """
 
 from __future__ import annotations
@@ -10,75 +11,146 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.verify.prose.binding import Binding
-from affidavit.verify.prose.clauses import Clause, is_negative
-from affidavit.verify.prose.desk import Desk
-from affidavit.verify.prose.lexicon import FUNCTION, Role
-from affidavit.verify.prose.tokens import Kind
-from affidavit.verify.statements.denial import FAILING, FAILING_ZH, denies, fails
-from affidavit.verify.statements.words import parts_of, stem
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.desk import TOLD, Desk
+from affidavit.verify.prose.lexicon import FUNCTION, REPORTING, Role
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.denial import FAILING, FAILING_ZH, denies, fails, fails_near
+from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.units import agrees
+from affidavit.verify.statements.words import parts_of, stem, stems_of
+
+REACH: Final = 4
+"""How many tokens a "not" reaches over."""
+NEAR: Final = 6
+"""How many tokens around a word may hold the denial of it."""
+_COMPARING: Final = frozenset(
+    "more less fewer later earlier longer shorter higher lower only just 超过 低于 少于 高于 多于".split()
+)
 
 
-def sounds_bad(clause: Clause) -> bool:
-    """Whether a clause denies or speaks of a failure, so that a denied word may stand in it."""
-    return is_negative(clause) or any(
-        token.kind in {Kind.WORD, Kind.NAME, Kind.QUOTE}
-        and (
-            bool(token.stems & FAILING)
-            or any(stem(part) in FAILING for part in parts_of(token.text))
-            or any(sign in token.text for sign in FAILING_ZH)
+def negators_of(clause: Clause) -> tuple[int, ...]:
+    """The places of the words that deny; "no more than 5" and "not only" deny nothing."""
+    return tuple(
+        place
+        for place, token in enumerate(clause.tokens)
+        if token.kind is Kind.WORD
+        and token.role in {Role.NEGATION, Role.NONE}
+        and not any(
+            item.text.casefold() in _COMPARING for item in clause.tokens[place + 1 : place + 2]
         )
+    )
+
+
+def sounds_bad(tokens: tuple[Token, ...]) -> bool:
+    """Whether some tokens deny or speak of a failure, so that a denied word may stand in them."""
+    return any(
+        (token.kind is Kind.WORD and token.role in {Role.NEGATION, Role.NONE})
+        or (token.kind in {Kind.WORD, Kind.NAME, Kind.QUOTE} and _is_failing(token))
         or (token.stated is not None and token.stated.number == 0)
-        for token in clause.tokens
+        for token in tokens
+    )
+
+
+def _is_failing(token: Token) -> bool:
+    return (
+        bool(token.stems & FAILING)
+        or any(stem(part) in FAILING for part in parts_of(token.text))
+        or any(sign in token.text for sign in FAILING_ZH)
     )
 
 
 def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
     """Whether the clause affirms a word that every record it speaks of denies."""
-    if sounds_bad(clause):
-        return False
-    for token in clause.tokens:
-        if token.kind is not Kind.WORD or token.role is not Role.CONTENT:
+    for place, token in enumerate(clause.tokens):
+        if token.kind is not Kind.WORD or token.role not in {Role.CONTENT, Role.FREE}:
+            continue
+        if token.role is Role.FREE and stem(token.text) not in REPORTING:
+            continue
+        if sounds_bad(clause.tokens[max(0, place - NEAR) : place + NEAR + 1]):
             continue
         records = [
-            binding.call.records[place]
+            binding.call.records[at]
             for binding in bindings
-            for place in desk.places(binding.call, token) & frozenset().union(*binding.allowed)
+            if binding.call.id != TOLD
+            for at in desk.places(binding.call, token) & frozenset().union(*binding.allowed)
         ]
         if records and all(denies(record, token.stems) for record in records):
             return True
     return False
 
 
-def denial_shown(clause: Clause, binding: Binding) -> bool:
-    """Whether a record that the clause speaks of denies what the clause denies, or fails at it.
+def denial_shown(clause: Clause, place: int, binding: Binding) -> bool:
+    """Whether a record that the clause speaks of denies what stands behind a negator.
 
-    A word behind the "not" that the record denies settles it, and so does one that it affirms; where
-    the record does not hold the word at all, a failure in it is denial enough.
+    The first token behind it that a record holds decides: a record has to deny it or to fail at it.
+    Where no record holds any, a failure in one is denial enough.
     """
-    words = _denied_by(clause)
     records = binding.records()
-    held = [record for record in records if words & record.stems]
-    for record in held:
-        if fails(record) or any(denies(record, frozenset({word})) for word in words & record.stems):
-            return True
-    if held:
-        return False
+    for token in _behind(clause, place):
+        said = [found for record in records if (found := _says(record, token)) is not None]
+        if said:
+            return False in said
     return any(fails(record) for record in records)
 
 
-def _denied_by(clause: Clause) -> frozenset[str]:
-    """The stems of the words that stand close behind the clause's negator."""
-    found: set[str] = set()
-    reach = 0
-    for token in clause.tokens:
-        if token.kind is Kind.WORD and token.role in {Role.NEGATION, Role.NONE}:
-            reach = REACH
-        elif reach and token.kind is Kind.WORD:
-            base = frozenset({stem(token.text)}) if token.text.isascii() else token.stems
-            found |= base - FUNCTION
-            reach -= 1
-    return frozenset(found)
+def _behind(clause: Clause, place: int) -> tuple[Token, ...]:
+    """The tokens that a negator reaches over; in Chinese 不通过 holds its own."""
+    found: list[Token] = []
+    for token in clause.tokens[place + 1 : place + 1 + REACH]:
+        if token.kind is Kind.SIGN:
+            break
+        if token.kind is Kind.WORD and stem(token.text) in FUNCTION:
+            continue
+        found.append(token)
+    return tuple(found)
 
 
-REACH: Final = 3
-"""How far a "not" reaches over the words behind it."""
+def _says(record: RecordView, token: Token) -> bool | None:
+    """True where a record says what a token says, False where it denies it, None for neither."""
+    match token.kind:
+        case Kind.WORD:
+            return _word(record, token)
+        case Kind.NUMBER:
+            assert token.stated is not None
+            stated = token.stated
+            held = any(
+                field.number is not None and agrees(stated, field.number, field.unit)
+                for field in record.fields
+            )
+            return True if held else None
+        case Kind.MOMENT:
+            assert token.moment is not None
+            return True if record.stands_at(token.moment) else None
+        case Kind.QUOTE:
+            return True if " ".join(token.text.split()) in record.squeezed else None
+        case Kind.NAME:
+            return _name(record, token)
+        case _:
+            return None
+
+
+def _name(record: RecordView, token: Token) -> bool | None:
+    """A name that is a value of the record is what the record says, unless it speaks of failure."""
+    low = token.text.casefold()
+    if not any(field.text.strip().casefold() == low for field in record.fields):
+        return None
+    rest = record.stems - stems_of(token.text)
+    return None if rest & FAILING and not stems_of(token.text) & FAILING else True
+
+
+def _word(record: RecordView, token: Token) -> bool | None:
+    base = frozenset({stem(token.text)}) if token.text.isascii() else token.stems
+    here = base & record.stems
+    if not here:
+        wider = token.stems & record.stems
+        return False if wider and _denies(record, wider) else None
+    if _denies(record, here):
+        return False
+    return True if here & record.claimed else None
+
+
+def _denies(record: RecordView, stems: frozenset[str]) -> bool:
+    if any(denies(record, frozenset({word})) for word in stems):
+        return True
+    return not stems & FAILING and any(fails_near(record, word) for word in stems)

@@ -129,9 +129,12 @@ def by_distinct(figure: Figure, binding: Binding) -> bool:
 def by_listing(figure: Figure) -> bool:
     """Whether the clause itself lists so many names or moments: "two errors, at 06:00 and 07:00"."""
     number = figure.stated.number
-    if figure.stated.unit and unit_of(figure.stated.unit) is not None:
+    if not may_count(figure) or is_end(figure):
         return False
-    runs = listed(figure.clause.tokens[figure.place + 1 :])
+    behind = figure.clause.tokens[figure.place + 1 :]
+    if any(token.text.casefold() in {"between", "from", "从"} for token in behind[:4]):
+        return False
+    runs = listed(behind)
     return number >= 2 and any(number == run for run in runs)
 
 

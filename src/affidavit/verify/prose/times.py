@@ -9,7 +9,7 @@ from affidavit.contract.evidence import Window
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
-from affidavit.verify.prose.lexicon import FIRST, FUNCTION, LAST
+from affidavit.verify.prose.lexicon import FUNCTION
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.moments import Moment
@@ -20,8 +20,12 @@ from affidavit.verify.statements.words import stem, stems_of
 _BEGINNING: Final = frozenset(
     "since from began begins started starts starting onward onwards 起 自 开始 自从 以来".split()
 )
-_FIRST_ZH: Final = frozenset("最早 首次 首个 首先 第一次".split())
-_LAST_ZH: Final = frozenset("最后 最近 最新 最后一条 最后一次 最近一次".split())
+_FIRST_WORDS: Final = frozenset(
+    "first earliest firstly oldest 最早 首次 首个 首先 第一次 首条 第一个 第一条".split()
+)
+_LAST_WORDS: Final = frozenset(
+    "last latest newest final 最后 最近 最新 最晚 最后一条 最后一次 最近一次 末次 上次".split()
+)
 
 
 def span_of(
@@ -29,12 +33,14 @@ def span_of(
 ) -> tuple[datetime, datetime] | None:
     """The window that a clause is about ("from 17:50 to 17:56", "from 14:01 on"), if it has one."""
     moments = clause.of(Kind.MOMENT)
-    if len(moments) == 2 and _is_range(clause, moments[0], moments[1]):
-        start, end = (resolve(token.moment, scope, others) for token in moments)
+    for first, second in zip(moments, moments[1:], strict=False):
+        if not _is_range(clause, first, second):
+            continue
+        start, end = (resolve(token.moment, scope, others) for token in (first, second))
         if start is not None and end is not None:
             if end < start and any(token.text == "次日" for token in clause.tokens):
                 end += timedelta(days=1)
-            return start, end + timedelta(seconds=_precision(moments[1]) - 1e-6)
+            return start, end + timedelta(seconds=_precision(second) - 1e-6)
     if len(moments) == 1 and is_onset(clause, moments[0]):
         start = resolve(moments[0].moment, scope, others)
         if start is not None:
@@ -144,7 +150,7 @@ def bound_moment(desk: Desk, clause: Clause, token: Token, binding: Binding) -> 
         return _told(desk, binding, moment)
     envelope = binding.call.call.envelope
     scope = envelope.scope.window
-    if scope and _bounds_window(clause, token):
+    if scope and bounds_window(clause, token):
         if moment.matches(scope.start) or moment.matches(scope.end):
             return True
     if moment.matches(envelope.observed_at) and not (scope and envelope.observed_at == scope.end):
@@ -158,16 +164,21 @@ def bound_moment(desk: Desk, clause: Clause, token: Token, binding: Binding) -> 
 def _eligible(desk: Desk, clause: Clause, binding: Binding) -> tuple[RecordView, ...]:
     """The records that hold the clause's names, and every claim that the best of them hold."""
     best = frozenset().union(*binding.best)
-    tokens = [
-        token for token in binding.held
-        if token.kind is Kind.QUOTE or (token.kind is Kind.WORD and claims(token))
-    ]  # fmt: skip
+    tokens = [token for token in binding.held if token.kind is Kind.QUOTE or _happens(token)]
     kept = frozenset().union(*binding.allowed)
     for token in tokens:
         places = desk.places(binding.call, token)
         if places & best:
             kept = kept & places or best
     return tuple(binding.call.records[place] for place in sorted(kept))
+
+
+def _happens(token: Token) -> bool:
+    """Whether a word may say what happened: a claim, a verb's form, or any Chinese word."""
+    if token.kind is not Kind.WORD:
+        return False
+    low = token.text.casefold()
+    return not low.isascii() or claims(token) or low.endswith(("ed", "ing"))
 
 
 _STARTING: Final = frozenset(
@@ -252,7 +263,7 @@ def _in_words(near: frozenset[str], token: Token, record: RecordView) -> bool:
     return False
 
 
-def _bounds_window(clause: Clause, token: Token) -> bool:
+def bounds_window(clause: Clause, token: Token) -> bool:
     """Whether a moment is written as an end of a window: "from 12:10", "and 12:20", 至 12:20."""
     place = clause.tokens.index(token)
     before = clause.tokens[place - 1].text.casefold() if place else ""
@@ -279,15 +290,19 @@ def _extreme_holds(clause: Clause, token: Token, records: tuple[object, ...]) ->
     dated = sorted(at for record in records if (at := getattr(record, "at", None)) is not None)
     if len(dated) < 2:
         return True
-    place = clause.tokens.index(token)
-    near = {
-        item.text.casefold()
-        for item in clause.tokens[max(0, place - 4) : place + 2]
-        if item.kind is Kind.WORD
-    }
-    stems = {stem(word) for word in near}
-    if stems & FIRST - LAST or near & _FIRST_ZH or (near & _BEGINNING and is_onset(clause, token)):
+    near = _fragment(clause, token)
+    if near & _FIRST_WORDS or (near & _BEGINNING and is_onset(clause, token)):
         return moment.matches(dated[0])
-    if stems & LAST - FIRST or near & _LAST_ZH:
-        return moment.matches(dated[-1])
-    return True
+    return moment.matches(dated[-1]) if near & _LAST_WORDS else True
+
+
+def _fragment(clause: Clause, token: Token) -> frozenset[str]:
+    """The words before a moment, back to the moment or the Chinese comma before it."""
+    place = clause.tokens.index(token)
+    found: set[str] = set()
+    for item in reversed(clause.tokens[:place]):
+        if item.kind is Kind.MOMENT or item.text in {"；", ";", "，"}:
+            break
+        if item.kind is Kind.WORD:
+            found.add(item.text.casefold())
+    return frozenset(found | {item.text for item in clause.tokens[place + 1 : place + 2]})

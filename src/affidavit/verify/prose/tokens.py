@@ -90,21 +90,33 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 
 def _stative(tokens: Iterator[Token]) -> Iterator[Token]:
-    """"is up", "came back up": there the word is a state, and no particle."""
+    """"is up", "is not full", "came back up": there the word is a state, and has to be found."""
     before = ""
     for token in tokens:
         low = token.text.casefold()
-        if low == "up" and before in _BEING:
+        if low in {"up", "down"} and before in _MOVING | _BEING:
+            yield replace(token, role=Role.CONTENT, stems=token.stems | {low})
+        elif low in _STATES and before in _BEING:
             yield replace(token, role=Role.CONTENT)
         elif low == "back" and before in {"came", "come", "comes"}:
             yield replace(token, role=Role.CONTENT, stems=_BACK)
         else:
             yield token
-        before = token.text.casefold()
+        before = before if low in _BETWEEN and before in _BEING else low
 
 
 _BACK: Final = frozenset(stem(word) for word in "back up online recovered".split())
-_BEING: Final = frozenset("is are was were be been came come comes go goes went back stays stayed".split())
+_BEING: Final = frozenset("is are was were be been being became become becomes remains stays stayed".split())
+_MOVING: Final = frozenset("came come comes go goes went back to state".split())
+_BETWEEN: Final = frozenset(
+    "not now still already never also again almost nearly completely entirely fully very too".split()
+)
+_STATES: Final = frozenset(
+    "full empty whole complete incomplete new old high low higher lower long short large small true "
+    "false available possible clear different effective real good great close early late current "
+    "recent main single slow fast open closed".split()
+)
+"""Words that only qualify before a noun, and claim something behind a form of "to be"."""
 
 
 def _mask(text: str, found: list[Token]) -> str:

@@ -83,6 +83,28 @@ def _affirmed(record: RecordView, word: str) -> bool:
     return plain > 1 + sum(1 for part in _NEGATORS if part in record.text.casefold().split())
 
 
+@lru_cache(maxsize=8_192)
+def failed_in(text: str) -> frozenset[str]:
+    """The stems that stand within a few words of a word of failure, on either side."""
+    words = [word for word in _WORD.findall(text) if word[0].isalnum()]
+    stems = [frozenset({stem(word)}) | frozenset(map(stem, parts_of(word))) for word in words]
+    bad = [place for place, held in enumerate(stems) if held & FAILING]
+    near: set[str] = set()
+    for place in bad:
+        for held in stems[max(0, place - FAIL_REACH) : place + FAIL_REACH + 1]:
+            near |= held
+    return frozenset(near)
+
+
+FAIL_REACH: Final = 4
+"""How many words away from "failed" something has failed."""
+
+
+def fails_near(record: RecordView, word: str) -> bool:
+    """Whether a record speaks of a failure close to a word."""
+    return word in failed_in(record.text)
+
+
 def fails(record: RecordView) -> bool:
     """Whether a record denies or reports a failure at all."""
     if record.stems & FAILING or any(sign in record.text for sign in FAILING_ZH):

@@ -47,6 +47,9 @@ _IRREGULAR: Final[Mapping[str, str]] = MappingProxyType(
 )  # fmt: skip
 """Forms whose ending tells nothing; general English only."""
 
+_WHOLE: Final = frozenset({"note", "none"})
+"""Words that would be another without their final e."""
+
 _ENDINGS: Final = (
     ("ations", ""), ("ation", ""), ("ities", "y"), ("ility", "le"), ("ments", ""), ("ment", ""),
     ("ingly", ""), ("edly", ""), ("ies", "y"), ("ied", "y"), ("sses", "ss"), ("xes", "x"),
@@ -72,7 +75,7 @@ def stem(word: str) -> str:
                 low = cut
                 break
     low = _IRREGULAR.get(low, low)
-    if len(low) > STEM_CHARS_MIN and low.endswith("e"):
+    if len(low) > STEM_CHARS_MIN and low.endswith("e") and low not in _WHOLE:
         low = low[:-1]
     if len(low) > STEM_CHARS_MIN and low[-1] == low[-2] and low[-1] not in "aeiouls":
         low = low[:-1]

@@ -1,0 +1,73 @@
+"""`--model`, `--judge` and `--record`: who thinks in a run, and how it is written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from affidavit.adapters.model_names import open_model
+from affidavit.adapters.transcript_model import RecordingModel
+from affidavit.application.minds import ModelMind
+from affidavit.contract.agent import AgentRequest
+from affidavit.contract.errors import InputRefused
+from affidavit.diagnose import World
+from affidavit.models.roster import Roster
+from affidavit.ports.model import Model
+from affidavit.ports.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Thinkers:
+    """Models by name, first choice first; none means the embedded agent and the embedded judge."""
+
+    models: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    record: Path | None = None
+
+
+def think_with(thinkers: Thinkers, world: World, request: AgentRequest) -> World:
+    """The world in which these models think.
+
+    Raises InputRefused for a model that cannot be opened or a transcript that is there already;
+    then nothing was started.
+    """
+    if not thinkers.models and not thinkers.judges:
+        if thinkers.record is not None:
+            raise InputRefused(
+                "there is no model to record", code="USAGE", hint="name one with --model"
+            )
+        return world
+    authors = tuple(open_model(name) for name in thinkers.models)
+    judges = tuple(open_model(name) for name in thinkers.judges)
+    if thinkers.record is not None:
+        authors = tuple(_recorded(authors, thinkers.record))
+        judges = tuple(_recorded(judges, thinkers.record.with_suffix(".judge.jsonl")))
+    return ModelMind(Roster(authors, judges)).named(world, request)
+
+
+def _recorded(models: tuple[Model, ...], file: Path) -> Iterator[Model]:
+    """Each model with a transcript of its own; the first one's has the name that was given."""
+    for place, model in enumerate(models):
+        own = file if place == 0 else file.with_suffix(f".{place + 1}.jsonl")
+        yield RecordingModel(model, own)
+
+
+async def think_again(thinkers: Thinkers, world: World, store: Store, run_id: str) -> World:
+    """The world of a run that goes on: the same thinkers, by the names on its first line.
+
+    Raises InputRefused (MODEL_NEEDED) where others, or none, were named.
+    """
+    lines = await store.read(run_id)
+    content = await store.artifact(run_id, str(lines[0].data["request_digest"]))
+    if content is None:
+        return world  # driving it will say that it has expired
+    bound = think_with(thinkers, world, AgentRequest.model_validate_json(content))
+    began = (str(lines[0].data["agent"]), str(lines[0].data["judge"]))
+    if began != (bound.collection.investigator.name, bound.examiner.judge.name):
+        raise InputRefused(
+            f"run {run_id} was begun by {began[0]}, judged by {began[1]}",
+            code="MODEL_NEEDED",
+            hint="go on with the same --model and --judge",
+        )
+    return bound

@@ -1,0 +1,87 @@
+"""What a clause says of its words: denied or not, of all or of one, up or down, more or less."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from affidavit.contract.states import EvidenceClass, EvidenceStatus
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose import directions, extremes, opposites, polarity, quantifiers, roles
+from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.measures import window_of
+from affidavit.verify.prose.sheet import Sheet
+from affidavit.verify.statements.records import CallView
+
+_GUIDANCE_WORDS: Final = frozenset(
+    "runbook guid catalog catalogue document docum wiki handbook knowledg 手册 文档".split()
+)
+
+
+def check_logic(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
+    """Refuse what a record denies, what not every record holds, what moves the other way."""
+    if not chosen:
+        return
+    top = [item for item in chosen if len(item.held) == len(chosen[0].held)]
+    if polarity.denied_words(sheet.desk, clause, chosen):
+        sheet.refuse(SupportCode.NEGATION_REFUTED, "(denied)")
+    for place in polarity.negators_of(clause):
+        shown = any(polarity.denial_shown(clause, place, item) for item in top)
+        if not shown and not any(
+            quantifiers.holds_for_none(clause, item, sheet.desk, sheet.counted) for item in top
+        ):
+            sheet.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
+    if roles.are_swapped(clause, chosen):
+        sheet.refuse(SupportCode.DIRECTION_REFUTED, "(roles)")
+    turned = opposites.turned(clause, top)
+    if turned:
+        sheet.refuse(SupportCode.DIRECTION_REFUTED, f"({turned})")
+    extreme = extremes.unproved(sheet.desk, clause, chosen)
+    if extreme:
+        sheet.refuse(SupportCode.QUANTIFIER_REFUTED, f"({extreme})")
+    _quantity_words(sheet, clause, chosen)
+    _directions(sheet, clause, chosen)
+    _classes(sheet, clause, chosen)
+
+
+def _directions(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
+    direction = directions.direction_in(clause)
+    if direction is None:
+        return
+    said = [
+        directions.moves_so(clause, item, direction, window_of(clause, item)) for item in chosen
+    ]
+    if True not in said:
+        code = SupportCode.DIRECTION_REFUTED if False in said else SupportCode.WORDS_UNBOUND
+        sheet.refuse(code, direction)
+
+
+def _quantity_words(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
+    place = quantifiers.universal_of(clause)
+    if place is not None and not any(
+        quantifiers.holds_for_all(sheet.desk, clause, item, place, sheet.counted)
+        for item in chosen
+    ):
+        sheet.refuse(SupportCode.QUANTIFIER_REFUTED, "all")
+    if quantifiers.only_of(clause) is not None and not any(
+        quantifiers.holds_for_only(sheet.desk, clause, item) for item in chosen
+    ):
+        sheet.refuse(SupportCode.QUANTIFIER_REFUTED, "only")
+
+
+def _classes(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
+    """Guidance may only be quoted as what it is (C13, N17)."""
+    if any(_observes(item.call) for item in chosen):
+        return
+    words = {word for token in clause.tokens for word in token.stems}
+    kinds = {item.call.call.envelope.evidence_class for item in chosen}
+    if EvidenceClass.GUIDANCE in kinds and not words & _GUIDANCE_WORDS:
+        sheet.refuse(SupportCode.GUIDANCE_CITED)
+
+
+def _observes(call: CallView) -> bool:
+    envelope = call.call.envelope
+    return (
+        envelope.evidence_class is not EvidenceClass.GUIDANCE
+        and envelope.status is EvidenceStatus.EVIDENCE_FOUND
+    )

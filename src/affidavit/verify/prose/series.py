@@ -1,0 +1,87 @@
+"""A number out of a series of readings: which of them may stand for it when no moment is given?
+
+Of several readings only the first, the last, the highest and the lowest speak for the series. What
+moved "from" a number started there, or was lowest (highest) before; what moved "to" one ended there.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from affidavit.contract.evidence import Value
+from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.desk import TOLD
+from affidavit.verify.prose.figures import Figure, attached_moment
+from affidavit.verify.prose.tokens import Kind
+from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.units import agrees
+
+READINGS_MIN: Final = 3
+"""Two readings are two ends."""
+_SOME: Final = frozenset(
+    "once one sample samples sampled reading readings among such g example least between 其中 一次 例如 曾".split()
+)
+"""Words that say that one of several readings is meant."""
+
+
+def may_be_said(
+    figure: Figure, binding: Binding, window: tuple[datetime, datetime] | None
+) -> bool:
+    """Whether a number may stand for a series that the clause speaks of; True where there is none."""
+    if binding.call.id == TOLD or attached_moment(figure) is not None or figure.operator != "=":
+        return True
+    if _SOME & {token.text.casefold() for token in figure.clause.tokens}:
+        return True
+    if any(token.kind is Kind.MOMENT for token in figure.clause.tokens) and window is None:
+        return True
+    held = [
+        readings for readings in _series(binding, window) if _holds(figure, readings)
+    ]
+    return not held or any(_speaks(figure, readings) for readings in held)
+
+
+def _series(
+    binding: Binding, window: tuple[datetime, datetime] | None
+) -> list[list[tuple[datetime, Field]]]:
+    """The readings of each signal in order; signals of fewer than three readings are none."""
+    found: dict[tuple[str, str], list[tuple[datetime, Field]]] = {}
+    for record in binding.wider():
+        field = _reading(record)
+        if field is None or record.at is None:
+            continue
+        if window is None or window[0] <= record.at <= window[1]:
+            found.setdefault((record.subject, field.name), []).append((record.at, field))
+    return [
+        sorted(readings, key=lambda item: item[0])
+        for readings in found.values()
+        if len(readings) >= READINGS_MIN
+    ]
+
+
+def _reading(record: RecordView) -> Field | None:
+    if not isinstance(record.fact, Value) or not record.fields:
+        return None
+    field = record.fields[0]
+    return field if field.number is not None else None
+
+
+def _agrees(figure: Figure, field: Field) -> bool:
+    return field.number is not None and agrees(figure.stated, field.number, field.unit)
+
+
+def _holds(figure: Figure, readings: list[tuple[datetime, Field]]) -> bool:
+    return any(_agrees(figure, field) for _, field in readings)
+
+
+def _speaks(figure: Figure, readings: list[tuple[datetime, Field]]) -> bool:
+    fields = [field for _, field in readings]
+    ordered = sorted(fields, key=lambda field: field.number or 0)
+    before = figure.clause.tokens[figure.place - 1].text.casefold() if figure.place else ""
+    ends = [ordered[0], ordered[-1]]
+    if before not in {"to", "到", "至"}:
+        ends.append(fields[0])
+    if before not in {"from", "从"}:
+        ends.append(fields[-1])
+    return any(_agrees(figure, field) for field in ends)

@@ -1,0 +1,116 @@
+"""What is written down while one sentence is checked: codes, what binds, what came before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.computing import Pool
+from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.sentences import Part
+from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.units import Stated
+
+
+@dataclass(slots=True)
+class Findings:
+    """What a sentence came to: codes against it, the records that carry it, what it binds."""
+
+    codes: list[SupportCode] = field(default_factory=list)
+    used: list[RecordView] = field(default_factory=list)
+    numbers: list[Stated] = field(default_factory=list)
+    moments: list[datetime] = field(default_factory=list)
+    topics: tuple[Token, ...] = ()
+    notes: list[str] = field(default_factory=list)
+
+    def refuse(self, code: SupportCode, what: str = "") -> None:
+        """Note a code once, and for the private audit every word that it is about."""
+        if code not in self.codes:
+            self.codes.append(code)
+        self.notes.append(f"{code}: {what}" if what else code)
+
+    def copy(self) -> Findings:
+        """The same with lists of its own, so that a second try does not write into the first."""
+        return replace(
+            self,
+            codes=list(self.codes),
+            used=list(self.used),
+            numbers=list(self.numbers),
+            moments=list(self.moments),
+            notes=list(self.notes),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class GrantedNumber:
+    """A number that a statement proved, with the call and the facts that prove it."""
+
+    stated: Stated
+    call: str
+    facts: tuple[int, ...]
+    operator: str = "="
+    counts: bool = False
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """What the sentence's own typed statements proved: numbers, moments, and words of theirs.
+
+    A number goes with the call and the facts that prove it, so that it is granted to a clause about
+    those facts alone. `whole` says that there are statements and that every one is proved.
+    """
+
+    numbers: tuple[GrantedNumber, ...] = ()
+    whole: bool = False
+    moments: tuple[datetime, ...] = ()
+    names: frozenset[str] = frozenset()
+    stems: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What stands around a sentence: its part, what its statements proved, what came before."""
+
+    part: Part
+    granted: Granted = field(default_factory=Granted)
+    pool: Pool = field(default_factory=Pool)
+    topics: tuple[Token, ...] = ()
+
+
+@dataclass(slots=True)
+class Sheet:
+    """One sentence being checked: `before` is the binding of the clause before, `counted` the
+    records that a number of the sentence counted."""
+
+    desk: Desk
+    context: Context
+    findings: Findings
+    topics: tuple[Token, ...] = ()
+    before: Binding | None = None
+    said: tuple[Token, ...] = ()
+    counted: tuple[str, frozenset[int]] = ("", frozenset())
+
+    def refuse(self, code: SupportCode, what: str = "") -> None:
+        """Note a code against the sentence."""
+        self.findings.refuse(code, what)
+
+    def knows(self, token: Token) -> bool:
+        """Whether any record of any call holds the token."""
+        return any(self.desk.places(call, token) for call in self.desk.all)
+
+    def is_granted(self, token: Token) -> bool:
+        """Whether a proved statement names the token."""
+        return token.text.casefold() in self.context.granted.names
+
+    def only_asked(self, token: Token) -> bool:
+        """A conclusion may call the thing by the name that the question gave it."""
+        return (
+            self.context.part is Part.CONCLUSION
+            and token.kind is not Kind.NUMBER
+            and self.desk.restates(token)
+            and not self.knows(token)
+        )

@@ -1,0 +1,148 @@
+"""The words of a clause: each name, quotation and content word found where the clause speaks."""
+
+from __future__ import annotations
+
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose import nouns
+from affidavit.verify.prose.actions import is_known
+from affidavit.verify.prose.binding import Binding, content_of, together
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.numbering import names_thing
+from affidavit.verify.prose.sheet import Sheet
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.sentences import Part
+
+
+def choose(sheet: Sheet, clause: Clause, bindings: list[Binding]) -> list[Binding]:
+    """The calls that the clause speaks of: those that hold all its names, most words first."""
+    names = [
+        token
+        for place, token in enumerate(clause.tokens)
+        if _has_to_stand(sheet, clause, place)
+        and not nouns.is_kind(clause.tokens, place)
+        and not sheet.only_asked(token)
+    ]
+    full = [
+        binding
+        for binding in bindings
+        if all(token in binding.held or sheet.is_granted(token) for token in names)
+    ]
+    return sorted(full, key=lambda binding: -len(binding.held))
+
+
+def _has_to_stand(sheet: Sheet, clause: Clause, place: int) -> bool:
+    token = clause.tokens[place]
+    if token.kind is Kind.QUOTE or names_thing(clause.tokens, place):
+        return True
+    is_word = token.kind is Kind.WORD and token.role is Role.CONTENT
+    return is_word and sheet.desk.is_value(token)
+
+
+def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: bool) -> None:
+    """Refuse every word that has to be found and is not."""
+    content = content_of(clause)
+    if not chosen:
+        _unbound(sheet, content)
+        return
+    held = {token for binding in chosen for token in binding.held}
+    plain = _plain_left(sheet, clause, held)
+    for place, token in enumerate(clause.tokens):
+        if token not in content or token in held:
+            continue
+        if _may_stand(sheet, clause, place, effect=effect):
+            continue
+        if plain > 0 and nouns.is_plain(token) and not sheet.knows(token):
+            plain -= 1
+            continue
+        code = code_of(sheet.desk, token)
+        if token.kind is Kind.WORD and _is_elsewhere(sheet, clause, token, chosen):
+            code = SupportCode.SUBJECT_REFUTED
+        sheet.refuse(code, token.text)
+    if content and not any(together(sheet.desk, binding) for binding in chosen):
+        sheet.refuse(SupportCode.WORDS_UNBOUND, "(not together)")
+
+
+def _may_stand(sheet: Sheet, clause: Clause, place: int, *, effect: bool) -> bool:
+    """Whether a token that no chosen call holds may stand all the same."""
+    token = clause.tokens[place]
+    if sheet.is_granted(token) or sheet.only_asked(token):
+        return True
+    if nouns.is_kind(clause.tokens, place) and is_known(sheet.desk, token):
+        return True
+    if nouns.is_label(clause.tokens, place) and not sheet.knows(token):
+        return True
+    if token.kind is not Kind.WORD:
+        return False
+    if token.stems & sheet.context.granted.stems:
+        return True
+    asked = effect or sheet.context.part is Part.CONCLUSION
+    return (asked and sheet.desk.restates(token)) or _is_linking(sheet, token)
+
+
+def _plain_left(sheet: Sheet, clause: Clause, held: set[Token]) -> int:
+    """How many words may stand unbound: none where nothing strong is bound in the clause."""
+    strong = any(
+        token.kind in {Kind.NAME, Kind.QUOTE, Kind.NUMBER, Kind.MOMENT} for token in clause.tokens
+    )
+    if sheet.context.granted.whole:
+        return nouns.PLAIN_STATED_MAX
+    return min(len(held), nouns.PLAIN_MAX) if strong else 0
+
+
+def _is_elsewhere(sheet: Sheet, clause: Clause, token: Token, chosen: list[Binding]) -> bool:
+    """Whether the word is said of another thing of the same kind, and not of this one."""
+    if not clause.names or not (nouns.claims(token) or token.proper):
+        return False
+    for item in chosen:
+        shapes = {record.shape for record in item.records()}
+        if any(
+            item.call.records[place].shape in shapes
+            for place in sheet.desk.places(item.call, token)
+        ):
+            return True
+    return False
+
+
+def _is_linking(sheet: Sheet, token: Token) -> bool:
+    """A conclusion may join what was told apart, with words that claim nothing themselves."""
+    return (
+        sheet.context.part is Part.CONCLUSION and not nouns.claims(token) and sheet.knows(token)
+    )
+
+
+def _unbound(sheet: Sheet, content: tuple[Token, ...]) -> None:
+    """No call holds the clause's names together."""
+    unknown = [token for token in content if not is_known(sheet.desk, token)]
+    for token in unknown:
+        sheet.refuse(code_of(sheet.desk, token), token.text)
+    if not unknown:
+        sheet.refuse(SupportCode.SUBJECT_REFUTED, "(names not together)")
+
+
+def check_hedges(sheet: Sheet, clause: Clause) -> None:
+    """What may be, should be or has to be is no fact; nor is "since" what has no moment."""
+    words = [token.text.casefold() for token in clause.tokens]
+    for place, word in enumerate(words[:-1]):
+        if word in {"has", "have", "needs", "need"} and words[place + 1] == "to":
+            sheet.refuse(SupportCode.WORDS_UNBOUND, "(has to)")
+        behind = clause.tokens[place + 1 : place + 4]
+        if word == "since" and not any(
+            token.kind in {Kind.MOMENT, Kind.NUMBER} for token in behind
+        ):
+            sheet.refuse(SupportCode.STATEMENT_UNPROVED, "(since)")
+    for token in clause.tokens:
+        if token.kind is Kind.WORD and token.role is Role.HEDGE and not sheet.knows(token):
+            sheet.refuse(SupportCode.WORDS_UNBOUND, token.text)
+
+
+def code_of(desk: Desk, token: Token) -> SupportCode:
+    """The code that says what a token is that nothing holds."""
+    if token.kind is Kind.QUOTE:
+        return SupportCode.QUOTE_NOT_FOUND
+    if token.kind is Kind.WORD:
+        return SupportCode.WORDS_UNBOUND
+    if is_known(desk, token):
+        return SupportCode.SUBJECT_REFUTED
+    return SupportCode.URL_UNKNOWN if "://" in token.text else SupportCode.IDENTIFIER_UNKNOWN
