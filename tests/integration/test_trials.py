@@ -10,9 +10,10 @@ import pytest
 
 from affidavit.contract.agent import AgentState, Conclude, Decision
 from affidavit.evaluation.baselines import Rules
+from affidavit.evaluation.figures import Rate
 from affidavit.evaluation.incidents import Case, NotEvaluated, collect_cases
 from affidavit.evaluation.page import policy, render_page
-from affidavit.evaluation.rankings import PLAYBOOK, Agent, Lesson, Ranked, Ranker, Recorded
+from affidavit.evaluation.rankings import Agent, Lesson, Ranked, Ranker, playbook
 from affidavit.evaluation.report import ALL, NO_WEIGHTS, Report, report_of
 from affidavit.evaluation.tables import render_text, report_json
 from affidavit.evaluation.trials import Order, Trial, play, play_case
@@ -20,16 +21,21 @@ from tests.support.incidents import INCIDENT, metrics_csv, quiet, write_folder
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
+PLAYBOOK = playbook()
 ORDER = Order(PLAYBOOK)
 TOPOLOGY = '{"nodes": [], "edges": [{"from": "checkout", "to": "orders-db"}]}'
 
 
 def one_case(path: Path, truth: str, after: float = 900.0) -> Case:
-    """Twenty minutes of two services; in the last ten the database takes so many milliseconds."""
-    shifted = [(at, after * (1 + 0.01 * (at % 3))) for at in range(10)]
+    """Half an hour of two services; in the last ten minutes the database takes so many
+    milliseconds, and its caller half of the rise."""
+    database, caller = (
+        [(at, level * (1 + 0.01 * (at % 3))) for at in range(10)]
+        for level in (after, 20 + (after - 20) / 2)
+    )
     series: dict[str, Iterable[tuple[float, float]]] = {
-        "orders-db duration p95": [*quiet(range(-20, 0)), *shifted],
-        "checkout duration p95": [*quiet(range(-20, 0)), *quiet(range(10))],
+        "orders-db duration p95": [*quiet(range(-20, 0)), *database],
+        "checkout duration p95": [*quiet(range(-20, 0)), *caller],
     }
     write_folder(
         path,
@@ -104,7 +110,7 @@ async def test_a_folder_that_cannot_be_loaded_is_not_evaluated(tmp_path: Path) -
 
 
 async def test_a_scorer_that_breaks_is_not_evaluated(tmp_path: Path) -> None:
-    def broken(_: Recorded) -> tuple[Ranked, ...]:
+    def broken(_: AgentState) -> tuple[Ranked, ...]:
         raise ZeroDivisionError("canary")
 
     case = one_case(tmp_path / "c", "faulty: true\nservice: orders-db\n")
@@ -128,6 +134,7 @@ async def test_an_agent_that_says_nothing_scores_a_miss_and_no_error(tmp_path: P
     mute = Agent("mute", make=Mute)
     trial = await trial_of(case, Order(mute))
     report = report_of(mute, [trial])
+    assert report.notes == (NO_WEIGHTS,)
     assert report.cases[0].verdict == "held"
     assert report.rows[0].contender == "mute"
     assert report.rows[0].figures.top[4].hits == 0
@@ -147,26 +154,35 @@ async def test_foreign_sets_stand_beside_our_own_in_every_table(tmp_path: Path) 
     assert [row.group for row in report.agent_rows] == groups
     contenders = list(dict.fromkeys(row.contender for row in report.rows))
     assert contenders == ["playbook", "random", "N-sigma", "BARO"]
-    assert report.notes == (NO_WEIGHTS,)
+    assert report.notes == ()
     text = render_text(report)
     assert "Not evaluated" not in text
     assert all(f"  {group}" in text for group in groups)
     assert report_json(report)["agent"] == "playbook"
 
 
-async def test_an_agent_that_can_be_fitted_gets_held_out_rows(tmp_path: Path) -> None:
+async def test_sets_that_weights_have_seen_get_held_out_rows(tmp_path: Path) -> None:
+    """Only these: of a set that no weight has seen, every row is held out already."""
+
     def fit(_: Sequence[Lesson]) -> Ranker:
         return lambda _: (Ranked("orders-db", 1.0),)
 
-    first = one_case(tmp_path / "a", "faulty: true\nservice: orders-db\n")
-    second = replace(one_case(tmp_path / "b", "faulty: true\nservice: checkout\n"), source="other")
-    agent = replace(PLAYBOOK, fit=fit, fitted_on=frozenset({"a"}))
-    report = report_of(agent, await play([first, second], Order(agent)))
-    held = {(row.group, row.contender): row.figures.top[0].hits for row in report.rows
+    database = "faulty: true\nservice: orders-db\n"
+    shop = "faulty: true\nservice: checkout\n"
+    cases = [
+        replace(one_case(tmp_path / "a", database), system="one"),
+        replace(one_case(tmp_path / "b", shop), system="two"),
+        replace(one_case(tmp_path / "c", shop), source="other"),
+    ]
+    agent = replace(PLAYBOOK, fit=fit, fitted_on=frozenset({"a", "b"}))
+    report = report_of(agent, await play(cases, Order(agent)))
+    held = {(row.group, row.contender): row.figures.top[0] for row in report.rows
             if ", " in row.contender}  # fmt: skip
-    assert held[ALL, "playbook, one service left out"] == 1
-    assert held["other", "playbook, fitted on own"] == 0
-    assert "1 of 2 cases" in report.notes[0]
+    assert held["own", "playbook, one service left out"] == Rate(1.0, 2)
+    assert held["own/one", "playbook, fitted on two"] == Rate(1.0, 1)
+    assert held["own/two", "playbook, fitted on one"] == Rate(0.0, 1)
+    assert not any(group == "other" for group, _ in held)
+    assert "2 of 3 cases" in report.notes[0]
 
 
 async def test_the_page_stands_alone_and_escapes_what_it_shows(tmp_path: Path) -> None:

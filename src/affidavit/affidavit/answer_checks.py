@@ -219,12 +219,15 @@ def check_counts(document: Document) -> None:
     counted = {
         "iterations": len(view.steps),
         "tool_calls": view.reserved_calls,
-        "attempts": sum(call.attempts for call in view.calls.values()),
+        "attempts": sum(call.attempts for call in view.calls.values()) + view.spend.calls,
+        "tokens": view.spend.committed.tokens,
+        "money_micro": view.spend.committed.micros if view.spend.calls else None,
     }
     for field, number in counted.items():
         if getattr(release.usage, field) != number:
             raise Broken(f"/release/usage/{field}", f"the journal holds {number}")
-    if counted["iterations"] > limits.iterations or counted["tool_calls"] > limits.tool_calls:
+    over = view.spend.committed.tokens > limits.tokens and not view.spend.overruns
+    if over or len(view.steps) > limits.iterations or view.reserved_calls > limits.tool_calls:
         raise Broken("/release/usage", "more was spent than the limits of the run allow")
     _check_coverage(release, view)
     _check_withdrawn(document)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -12,7 +12,7 @@ from affidavit.agents.leads import Changed, Scene, rank_changes
 from affidavit.agents.reading import Found, Material, each_fact
 from affidavit.agents.signals import Ranking
 from affidavit.contract.agent import AgentState
-from affidavit.contract.evidence import Row
+from affidavit.contract.evidence import Line, Onset, Row
 
 TOOL: Final = "change_events"
 
@@ -21,24 +21,82 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 BLAME_MIN: Final = 0.1
 """Of a suspect that hardly deviates."""
 
-RUNS: Final = re.compile(r"deploy|release|rollout")
-"""Events by which another change, named in their attributes, begins to run."""
+COMMIT: Final = "commit"
+"""A change that runs nowhere until something deploys it."""
 
 
 def leads_of(state: AgentState, material: Material, ranking: Ranking) -> tuple[Found, ...]:
     """The recorded changes most worth a look, the best first; no cause is said of any."""
-    rows = {item.tool_call_id + str(place): item for place, item in enumerate(rows_of(state))}
-    if not rows or state.request.window is None:
+    events = [event for item in rows_of(state) if (event := event_of(item)) is not None]
+    if not events or state.request.window is None:
         return ()
-    runs = running_since(item.fact for item in rows.values() if isinstance(item.fact, Row))
-    changes = [changed(key, item.fact, runs) for key, item in rows.items()]
     scene = Scene(
-        paged_us=microseconds(state.request.window.end),
+        paged_us=microseconds(noticed_at(material, ranking) or state.request.window.end),
         blame=blame_of(ranking, material.seen.symptom),
         calls=material.seen.calls,
         words=" ".join((state.request.question, *words_of_lines(material))),
     )
-    return tuple(rows[lead.change.id] for lead in rank_changes(changes, scene))
+    held = {str(place): event for place, event in enumerate(stand_alone(events))}
+    runs = running_since(event for event in events if event.at_us <= scene.paged_us)
+    changes = [changed(key, event, runs) for key, event in held.items()]
+    return tuple(held[lead.change.id].found for lead in rank_changes(changes, scene))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row of the change log, read."""
+
+    found: Found
+    id: str
+    kind: str
+    at_us: int
+    service: str
+    body: str
+    attributes: Mapping[str, object]
+
+    @property
+    def carries(self) -> str:
+        """The change that this one makes run; "" where it names none."""
+        commit = self.attributes.get("commit_sha")
+        return commit if isinstance(commit, str) and commit != self.id else ""
+
+
+def event_of(found: Found) -> Event | None:
+    """The event of a row; None for a row without a time."""
+    if not isinstance(found.fact, Row) or found.fact.at is None:
+        return None
+    cells = {cell.name: cell.text for cell in found.fact.cells if cell.text is not None}
+    return Event(
+        found=found,
+        id=cells.get("id", ""),
+        kind=cells.get("event", ""),
+        at_us=microseconds(found.fact.at),
+        service=found.fact.subject or "",
+        body=cells.get("body", ""),
+        attributes=attributes_of(cells.get("attributes", "")),
+    )
+
+
+def stand_alone(events: Iterable[Event]) -> Iterator[Event]:
+    """The events without those that only make another recorded one run."""
+    kept = tuple(events)
+    known = {event.id for event in kept}
+    return (event for event in kept if event.carries not in known or not event.carries)
+
+
+def noticed_at(material: Material, ranking: Ranking) -> datetime | None:
+    """By when the first suspect was seen to deviate: what came later did not make it."""
+    if not ranking.suspects:
+        return None
+    service = ranking.suspects[0].service
+    onsets = [
+        item.fact.latest
+        for (subject, _), item in material.onsets.items()
+        if subject == service and isinstance(item.fact, Onset)
+    ]
+    line = material.lines.get(service)
+    said = [line.fact.at] if line and isinstance(line.fact, Line) and line.fact.at else []
+    return min((*onsets, *said), default=None)
 
 
 def rows_of(state: AgentState) -> Iterator[Found]:
@@ -48,38 +106,30 @@ def rows_of(state: AgentState) -> Iterator[Found]:
             yield item
 
 
-def changed(key: str, row: object, runs: Mapping[str, tuple[int, frozenset[str]]]) -> Changed:
-    """One row as a change; a commit counts from when a deploy made it run."""
-    if not isinstance(row, Row):
-        raise TypeError("a change event is a row")
-    cells = cells_of(row)
-    attributes = attributes_of(cells.get("attributes", ""))
-    at_us = microseconds(row.at or EPOCH)
-    own = frozenset({row.subject} if row.subject else ())
-    since_us, reached = runs.get(cells.get("id", ""), (at_us, own))
-    kind = cells.get("event", "")
+def changed(key: str, event: Event, runs: Mapping[str, tuple[int, frozenset[str]]]) -> Changed:
+    """One event as a change; a commit counts from when a deploy made it run."""
+    own = frozenset({event.service} - {""})
+    since_us, reached = runs.get(event.id, (event.at_us, own))
     return Changed(
         id=key,
-        kind=kind,
+        kind=event.kind,
         effect_us=since_us,
-        is_running=kind != "commit" or cells.get("id", "") in runs,
+        is_running=event.kind != COMMIT or event.id in runs,
         services=tuple(sorted(own | reached)),
-        files=tuple(str(name) for name in listed(attributes.get("files_changed"))),
-        text=f"{cells.get('body', '')}\n{attributes.get('diff', '')}",
+        files=tuple(str(name) for name in listed(event.attributes.get("files_changed"))),
+        text=f"{event.body}\n{event.attributes.get('diff', '')}",
     )
 
 
-def running_since(rows: Iterable[Row]) -> dict[str, tuple[int, frozenset[str]]]:
-    """For each commit that a deploy names: when it first ran, and where."""
+def running_since(events: Iterable[Event]) -> dict[str, tuple[int, frozenset[str]]]:
+    """For each change that another event made run: when it first ran, and where."""
     runs: dict[str, tuple[int, frozenset[str]]] = {}
-    for row in rows:
-        cells = cells_of(row)
-        commit = attributes_of(cells.get("attributes", "")).get("commit_sha")
-        if not isinstance(commit, str) or not RUNS.search(cells.get("event", "")):
+    for event in events:
+        if not event.carries:
             continue
-        at_us, services = microseconds(row.at or EPOCH), frozenset({row.subject or ""}) - {""}
-        first_us, before = runs.get(commit, (at_us, frozenset()))
-        runs[commit] = (min(first_us, at_us), before | services)
+        at_us, services = runs.get(event.carries, (event.at_us, frozenset()))
+        reached = services | ({event.service} - {""})
+        runs[event.carries] = (min(at_us, event.at_us), reached)
     return runs
 
 
@@ -94,11 +144,6 @@ def words_of_lines(material: Material) -> Iterator[str]:
     """What the errors say."""
     for item in material.lines.values():
         yield getattr(item.fact, "text", "")
-
-
-def cells_of(row: Row) -> dict[str, str]:
-    """The texts of a row by name."""
-    return {cell.name: cell.text for cell in row.cells if cell.text is not None}
 
 
 def attributes_of(text: str) -> Mapping[str, object]:

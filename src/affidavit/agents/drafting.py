@@ -160,15 +160,15 @@ def say_edge(edge: Edge, tool_call_id: str) -> Sentence:
 
 def say_onset(onset: Onset, tool_call_id: str) -> Sentence:
     """When a signal began to deviate: not before the last moment at which it was as usual."""
-    at = format_instant(onset.earliest)
+    whole = format_instant(onset.earliest.replace(microsecond=0))
     statement = {
         "kind": "onset",
         "tool_call_id": tool_call_id,
         "subject": onset.subject,
         "attribute": onset.attribute,
-        "at": at,
+        "at": format_instant(onset.earliest),
     }
-    text = f"At {onset.subject}, {onset.attribute} began to deviate after {at}."
+    text = f"At {onset.subject}, {onset.attribute} began to deviate after {whole}."
     return Sentence(text, tool_call_id, (statement,))
 
 

@@ -36,6 +36,10 @@ EXTERNAL: Final = 0.5
 """What a thing without telemetry of its own keeps; too few cases have one to fit it."""
 
 
+SCORE_MIN: Final = 0.01
+"""Only the order is asked about here; whoever has no score at all is no suspect."""
+
+
 def fit_weights(cases: Sequence[Told]) -> Weights:
     """Weights for these cases; the same cases give the same weights."""
     weights = Weights(
@@ -43,7 +47,7 @@ def fit_weights(cases: Sequence[Told]) -> Weights:
         signals={signal: _scale(signal, cases) for signal in Signal},
         explained=EXPLAINED[1],
         external=EXTERNAL,
-        score_min=0.0,
+        score_min=SCORE_MIN,
         margin_min=0.0,
         fitted_on=(),
         curve=(),

@@ -17,8 +17,8 @@ from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
 from affidavit.contract.statement import Statement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose.check import check_sentence
-from affidavit.verify.prose.desk import Desk, ask, tell
 from affidavit.verify.prose.computing import Pool
+from affidavit.verify.prose.desk import Desk, ask, tell
 from affidavit.verify.prose.sheet import Context, Findings, Granted, GrantedNumber
 from affidavit.verify.prose.tokens import Token
 from affidavit.verify.sentences import Part, Sentence, number_sentences
@@ -147,13 +147,11 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
     numbers: list[GrantedNumber] = []
     moments: list[datetime] = []
     words: list[str] = []
-    names = names_in(sentence.text)
     for item in proofs:
         if item.statement is None or not isinstance(item.outcome, Proved):
             continue
         fields = item.statement.model_dump()
-        subject = names_in(str(fields.get("subject") or ""))
-        if sentence.shared and subject and not subject & names:
+        if not _speaks_of(sentence.text, str(fields.get("subject") or "")):
             continue
         unit = str(fields.get("unit") or "")
         numbers.extend(
@@ -176,6 +174,20 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
         isinstance(item.outcome, Proved) for item in proofs
     )
     return Granted(tuple(numbers), whole, tuple(moments), names_in(joined), stems_of(joined))
+
+
+def _speaks_of(text: str, subject: str) -> bool:
+    """Whether a sentence names what a statement is about: else the statement licenses none of it.
+
+    Any word of the subject will do, since a subject may say more than the sentence repeats; a
+    sentence that names nothing of it speaks of something else.
+    """
+    said = text.casefold()
+    words = [word for word in subject.casefold().split() if word not in _SMALL_WORDS]
+    return not words or any(word in said for word in words)
+
+
+_SMALL_WORDS = frozenset("a an the of in on at to for by with from and or".split())
 
 
 def _facts_of(kind: str, key: str, facts: tuple[int, ...]) -> tuple[int, ...]:

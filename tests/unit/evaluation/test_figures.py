@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from affidavit.contract.agent import AgentState
 from affidavit.evaluation.baselines import chance_hits, ranked_hits
 from affidavit.evaluation.figures import Answer, Point, Rate, figures, mean, risk_coverage
 from affidavit.evaluation.held_out import fit_on_one_system, leave_one_service_out
 from affidavit.evaluation.incidents import Case, Truth
-from affidavit.evaluation.rankings import Lesson, Ranked, Ranker, Recorded
+from affidavit.evaluation.rankings import Lesson, Ranked, Ranker
+from tests.support.runs import request
 
 TRUTH = Truth(True, frozenset({"a"}))
 HEALTHY = Truth(False)
@@ -100,9 +102,12 @@ def test_a_rules_hits_are_those_of_its_order() -> None:
     assert ranked_hits((), TRUTH) == (0.0,) * 5
 
 
+STATE = AgentState(request(), 1, ())
+
+
 def lesson(case: str, system: str, *services: str) -> Lesson:
     """A lesson with nothing recorded."""
-    return Lesson(case, system, Recorded(()), frozenset(services))
+    return Lesson(case, system, STATE, frozenset(services))
 
 
 LESSONS = (

@@ -136,7 +136,8 @@ def _interruptions(row: Mapping[str, Plain], scope: Scope) -> Sequence[Fact]:
 
 def _loss(row: Mapping[str, Plain], scope: Scope) -> Change:
     """The step that is missing: in how many of its operation's spans, or how often in each."""
-    operation, step = text(row, "operation"), text(row, "step")
+    operation = text(row, "operation")
+    step = text(row, "step").removeprefix(f"{text(row, 'service')} ")
     taken0 = _share(_or_none(row, "baseline_taken"), count(row, "baseline_spans"))
     taken1 = _share(_or_none(row, "taken"), count(row, "spans"))
     caller, taker = text(row, "caller"), text(row, "taker")

@@ -14,7 +14,8 @@ from typing import Final
 from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.contract.statement import CauseStatement
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose.clauses import split_clauses
+from affidavit.verify.prose import polarity
+from affidavit.verify.prose.clauses import Clause, split_clauses
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.markers import causal_in
@@ -32,12 +33,14 @@ def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) ->
     ends = _core(effect), _first(cause)
     if not ends[0] or not ends[1]:
         return SupportCode.CAUSE_UNPROVED
-    if _told(desk, *ends):
+    if _told(desk, *ends, (*effect, *cause)):
         return None
     lone = False
     for call in desk.calls:
         for record in call.records:
             if not _holds_both(desk, call, record, *ends):
+                continue
+            if polarity.contradicts(record, effect) or polarity.contradicts(record, cause):
                 continue
             code = _weigh(desk, call, record, ends)
             if code is None:
@@ -66,13 +69,20 @@ def _first(cause: tuple[Token, ...]) -> tuple[Token, ...]:
     return ()
 
 
-def _told(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> bool:
+def _same_sense(told: tuple[Token, ...], said: tuple[Token, ...]) -> bool:
+    """Whether both deny something, or neither."""
+    return bool(polarity.negators_of(Clause(told))) == bool(polarity.negators_of(Clause(said)))
+
+
+def _told(
+    desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...], said: tuple[Token, ...]
+) -> bool:
     """Whether a proved sentence already says this cause, in the same direction or in one record."""
     if desk.told is None:
         return False
     for record in desk.told.records:
         tokens = desk.told_tokens[record.place]
-        if causal_in(record.text, tokens) is None:
+        if causal_in(record.text, tokens) is None or not _same_sense(tokens, said):
             continue
         if _share(desk, desk.told, record, cause) >= CAUSE_SHARE_MIN and (
             _share(desk, desk.told, record, effect) >= CAUSE_SHARE_MIN

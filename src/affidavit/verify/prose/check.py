@@ -121,7 +121,7 @@ def _check_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
     check_hedges(sheet, clause)
     check_moments(sheet, clause, chosen)
     check_numbers(sheet, clause, chosen)
-    check_logic(sheet, clause, chosen)
+    check_logic(sheet, clause, chosen, effect=effect)
     for binding in chosen:
         if binding.call.id != TOLD:
             sheet.findings.used.extend(binding.records()[:SHOWN_MAX])

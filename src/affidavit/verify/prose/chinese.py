@@ -84,7 +84,7 @@ _GLOSSES: Final = """
 日志 log logs|日志行 log line|事件 event events|指标 metric metrics|追踪 trace traces|链路追踪 trace|跨度 span|监控 monitor monitoring|仪表盘 dashboard|提交 commit committed|代码 code|函数 function|方法 method|空指针 nil null pointer|堆栈 stack trace|异常栈 stack trace
 大小 size|长度 length|温度 temperature|电源 power|风扇 fan|序列号 serial|固件 firmware|批次 batch|批 batch|分片 shard partition|快照 snapshot|备份 backup|恢复 recover recovered restore resolved|正常 normal ok healthy running ready success|成功 success succeeded successful successfully lastsuccessfultime completed|通过 pass passed ok|触发 trigger triggered fired firing|请求 request requests|响应 response|订单 order orders|支付 payment pay|合作方 partner partners|钱包 wallet|短信 sms|推送 push|设备 device|应用 app application|程序 program app|模块 module|组件 component|系统 system|平台 platform|环境 environment env|机房 datacenter zone idc|区域 region zone area|可用区 zone az|线上 production prod|生产 production prod produce
 租出 leased lease|租约 lease leases|租期 lease|地址池 pool|网段 network subnet|登录 login|密钥 key keys kid|待消费 ready pending|对账 reconcile|短信验证码 sms verify|消费 consume consumer consumed consumers|崩溃 crash panic crashloop crashed crashloopbackoff|缺少 missing lack|已满 full exhausted|已全部 all
-最近一次调度 lastscheduletime lastschedule|最近一次成功 lastsuccessfultime|上次调度 lastschedule lastscheduletime schedule|用时 duration took|前一次 prior previous|前一 prior previous|并发策略 concurrencypolicy concurrency policy|对端 peer remote|本端 local|本地 local|远端 remote peer
+最近一次调度 lastscheduletime lastschedule schedule|最近一次成功 lastsuccessfultime successful success|上次调度 lastschedule lastscheduletime schedule|上次成功 lastsuccessfultime successful success|用时 duration took|前一次 prior previous|前一 prior previous|并发策略 concurrencypolicy concurrency policy|对端 peer remote|本端 local|本地 local|远端 remote peer
 """
 
 

@@ -85,7 +85,12 @@ class Desk:
             return bool(words) and bool(words & call.about_stems == words)
         if token.stems & call.about_stems:
             return True
-        return token.proper and any(
+        return token.proper and self.is_called(call, token)
+
+    def is_called(self, call: CallView, token: Token) -> bool:
+        """Whether a word begins as a name of what was asked does: a source is called so."""
+        low = token.text.casefold()
+        return len(low) > PREFIX_CHARS and any(
             low[:PREFIX_CHARS] == name[:PREFIX_CHARS] for name in call.about_stems
         )
 
@@ -121,7 +126,9 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             found = call.by_name.get(low, frozenset())
             if low in call.values:
                 return found
-            index = call.by_stem if named or not claims(token) else call.by_claim
+            plain = named or not claims(token)
+            index = call.by_stem if plain else call.by_claim
+            found = found if plain else found & call.by_claim.get(stem(low), frozenset())
             for word in token.stems:
                 found = found | index.get(word, frozenset())
                 if word not in index:

@@ -18,19 +18,27 @@ _GUIDANCE_WORDS: Final = frozenset(
 )
 
 
-def check_logic(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
+def check_logic(
+    sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: bool = False
+) -> None:
     """Refuse what a record denies, what not every record holds, what moves the other way."""
     if not chosen:
         return
     top = [item for item in chosen if len(item.held) == len(chosen[0].held)]
     if polarity.denied_words(sheet.desk, clause, chosen):
         sheet.refuse(SupportCode.NEGATION_REFUTED, "(denied)")
+    if polarity.succeeded_elsewhere(sheet.desk, clause, chosen):
+        sheet.refuse(SupportCode.NEGATION_REFUTED, "(no success)")
     for place in polarity.negators_of(clause):
-        shown = any(polarity.denial_shown(clause, place, item) for item in top)
-        if not shown and not any(
-            quantifiers.holds_for_none(clause, item, sheet.desk, sheet.counted) for item in top
-        ):
+        shown = polarity.denial_shown(clause, place, top)
+        if shown is None and not (effect and not polarity.is_denial_asked(sheet.desk, clause)):
+            shown = polarity.fails_at_all(top) or any(
+                quantifiers.holds_for_none(clause, item, sheet.desk, sheet.counted) for item in top
+            )
+        if not shown:
             sheet.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
+    if effect and polarity.turns_question(sheet.desk, clause):
+        sheet.refuse(SupportCode.NEGATION_REFUTED, "(asked as denied)")
     if roles.are_swapped(clause, chosen):
         sheet.refuse(SupportCode.DIRECTION_REFUTED, "(roles)")
     turned = opposites.turned(clause, top)

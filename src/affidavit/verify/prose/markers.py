@@ -43,7 +43,9 @@ def is_open(text: str, tokens: tuple[Token, ...]) -> bool:
     """Whether the text says that something is not known."""
     if any(token.kind is Kind.WORD and token.role is Role.UNKNOWN for token in tokens):
         return True
-    return _OPEN.search(_unquoted(text, tokens).casefold()) is not None
+    low = _unquoted(text, tokens).casefold()
+    found = _OPEN.search(low)
+    return found is not None and not low.startswith(" by ", found.end())
 
 
 def is_question(text: str) -> bool:

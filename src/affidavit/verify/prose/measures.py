@@ -12,12 +12,14 @@ from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.numbering import is_identity, labelled
 from affidavit.verify.prose.sheet import GrantedNumber, Sheet
 from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.units import unit_of
 
 CALLS_COUNTED_MAX: Final = 2
 """Counting in more calls than the two that hold most of a clause meets small numbers by chance."""
 _AGAIN: Final = frozenset("again 再次 又 再度".split())
 RECORDS_MAX: Final = 40
 """Records between whose moments a span is looked for."""
+
 
 
 def check_numbers(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
@@ -92,7 +94,9 @@ def _by_count(sheet: Sheet, figure: figures.Figure, top: list[Binding]) -> bool:
 def _grants(item: GrantedNumber, figure: figures.Figure, chosen: list[Binding]) -> bool:
     """Whether a statement proved the number, about records that the clause speaks of."""
     stated = figure.stated
-    if item.stated.number != stated.number or item.stated.unit not in {stated.unit, ""}:
+    if item.stated.number != stated.number:
+        return False
+    if item.stated.unit != stated.unit and (item.stated.unit or unit_of(stated.unit)):
         return False
     if figure.operator not in {"=", item.operator}:
         return False

@@ -14,7 +14,7 @@ from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import FUNCTION, REPORTING, Role
-from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.statements.denial import FAILING, FAILING_ZH, denies, fails, fails_near
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.units import agrees
@@ -65,7 +65,7 @@ def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
     for place, token in enumerate(clause.tokens):
         if token.kind is not Kind.WORD or token.role not in {Role.CONTENT, Role.FREE}:
             continue
-        if token.role is Role.FREE and stem(token.text) not in REPORTING:
+        if token.role is Role.FREE and not _tells(token):
             continue
         if sounds_bad(clause.tokens[max(0, place - NEAR) : place + NEAR + 1]):
             continue
@@ -80,18 +80,108 @@ def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
     return False
 
 
-def denial_shown(clause: Clause, place: int, binding: Binding) -> bool:
-    """Whether a record that the clause speaks of denies what stands behind a negator.
+def _tells(token: Token) -> bool:
+    """Whether a free word says that something happened: it started, 启动."""
+    if token.text.isascii():
+        return stem(token.text) in REPORTING
+    return len(token.stems) > 1
 
-    The first token behind it that a record holds decides: a record has to deny it or to fail at it.
-    Where no record holds any, a failure in one is denial enough.
+
+def denial_shown(clause: Clause, place: int, bindings: list[Binding]) -> bool | None:
+    """Whether the records that the clause speaks of deny what stands behind a negator.
+
+    The first token behind it that a record holds decides: one has to deny it or to fail at it.
+    None where none holds any: then a failure in one may be denial enough.
     """
-    records = binding.records()
+    behind = clause.tokens[place + 1 : place + 2]
+    if any(token.text.casefold() in EVERY_WORDS for token in behind):
+        return False
+    records = _records(bindings)
     for token in _behind(clause, place):
         said = [found for record in records if (found := _says(record, token)) is not None]
         if said:
             return False in said
-    return any(fails(record) for record in records)
+    return None
+
+
+def _records(bindings: list[Binding]) -> tuple[RecordView, ...]:
+    """What the calls say of the clause; the report's own sentences only where no call does."""
+    read = tuple(
+        record for item in bindings if item.call.id != TOLD for record in item.records()
+    )
+    return read or tuple(record for item in bindings for record in item.records())
+
+
+def fails_at_all(bindings: list[Binding]) -> bool:
+    """Whether a record that the clause speaks of reports a failure."""
+    return any(fails(record) for record in _records(bindings))
+
+
+def contradicts(record: RecordView, tokens: tuple[Token, ...]) -> bool:
+    """Whether a record denies a word that some tokens affirm, or says one that they deny."""
+    clause = Clause(tokens)
+    for place, token in enumerate(tokens):
+        if token.kind is not Kind.WORD or not (token.role is Role.CONTENT or _tells(token)):
+            continue
+        if sounds_bad(tokens[max(0, place - NEAR) : place + NEAR + 1]):
+            continue
+        if denies(record, token.stems):
+            return True
+    for place in negators_of(clause):
+        said = next(
+            (found for token in _behind(clause, place) if (found := _says(record, token)) is not None),
+            None,
+        )
+        if said:
+            return True
+    return False
+
+
+def turns_question(desk: Desk, clause: Clause) -> bool:
+    """Whether an effect affirms what the question denies ("why does it not start?")."""
+    if sounds_bad(clause.tokens):
+        return False
+    asked = Clause(tokenize(desk.asked_text))
+    denied = frozenset(
+        word
+        for place in negators_of(asked)
+        for token in _behind(asked, place)
+        for word in token.stems | {stem(token.text)}
+    )
+    said = frozenset(word for token in clause.tokens for word in token.stems | {stem(token.text)})
+    return bool(denied & said - FUNCTION)
+
+
+def is_denial_asked(desk: Desk, clause: Clause) -> bool:
+    """Whether an effect denies something, and the question did too."""
+    return not negators_of(clause) or bool(negators_of(Clause(tokenize(desk.asked_text))))
+
+
+EVERY_WORDS: Final = frozenset("all every each both 都 全 全部 所有 每个".split())
+SUCCEEDING: Final = frozenset(
+    stem(word) for word in
+    "succeed succeeds succeeded succeeding success successful successfully pass passed complete "
+    "completed ok fine healthy recovered resolved".split()
+)  # fmt: skip
+
+
+def succeeded_elsewhere(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
+    """Whether a success is said of names of which no single item says it."""
+    if not clause.names:
+        return False
+    for token in clause.tokens:
+        if token.kind is not Kind.WORD or not token.stems & SUCCEEDING:
+            continue
+        places = [
+            (item, place)
+            for item in bindings
+            for name in clause.names
+            for place in desk.places(item.call, name)
+            if item.call.records[place].shape != "report"
+        ]
+        if places and not any(place in desk.places(item.call, token) for item, place in places):
+            return True
+    return False
 
 
 def _behind(clause: Clause, place: int) -> tuple[Token, ...]:
@@ -133,7 +223,9 @@ def _says(record: RecordView, token: Token) -> bool | None:
 def _name(record: RecordView, token: Token) -> bool | None:
     """A name that is a value of the record is what the record says, unless it speaks of failure."""
     low = token.text.casefold()
-    if not any(field.text.strip().casefold() == low for field in record.fields):
+    told = f"{record.squeezed.casefold()} "
+    given = any(f"{sign}{low}{end}" in told for sign in ("= ", "=", ": ") for end in (" ", ",", ";"))
+    if not given and not any(field.text.strip().casefold() == low for field in record.fields):
         return None
     rest = record.stems - stems_of(token.text)
     return None if rest & FAILING and not stems_of(token.text) & FAILING else True

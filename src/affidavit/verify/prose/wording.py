@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose import nouns
 from affidavit.verify.prose.actions import is_known
@@ -46,14 +48,24 @@ def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: 
     if not chosen:
         _unbound(sheet, content)
         return
-    held = {token for binding in chosen for token in binding.held}
+    held = {
+        token
+        for binding in chosen
+        for token in binding.held
+        if not nouns.claims(token) or _stands_with(sheet, binding, token, content)
+    }
     plain = _plain_left(sheet, clause, held)
     for place, token in enumerate(clause.tokens):
         if token not in content or token in held:
             continue
         if _may_stand(sheet, clause, place, effect=effect):
             continue
-        if plain > 0 and nouns.is_plain(token) and not sheet.knows(token):
+        if (
+            plain > 0
+            and nouns.is_plain(token)
+            and not sheet.knows(token)
+            and not _is_new_argument(sheet, clause, place)
+        ):
             plain -= 1
             continue
         code = code_of(sheet.desk, token)
@@ -62,6 +74,54 @@ def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: 
         sheet.refuse(code, token.text)
     if content and not any(together(sheet.desk, binding) for binding in chosen):
         sheet.refuse(SupportCode.WORDS_UNBOUND, "(not together)")
+
+
+def _stands_with(
+    sheet: Sheet, binding: Binding, token: Token, content: tuple[Token, ...]
+) -> bool:
+    """Whether a claim stands in a call that holds half of the clause, beside another word of it."""
+    if len(binding.held) < len(content) / 2:
+        return False
+    if binding.named or len(content) < 2:
+        return True
+    places = sheet.desk.places(binding.call, token)
+    beside = [item for item in binding.held if item is not token and item.text != token.text]
+    return not beside or any(places & sheet.desk.places(binding.call, item) for item in beside)
+
+
+_BEFORE_ARGUMENT: Final = frozenset(
+    "of in at on for from by to with into onto via between among across under over and or than".split()
+)
+_ARTICLES: Final = frozenset("the a an this that these those its their our all each every any".split())
+
+
+_POINTING: Final = frozenset("that this these those".split())
+
+
+def _is_new_argument(sheet: Sheet, clause: Clause, place: int) -> bool:
+    """Whether a word names something that nothing speaks of: no call, no question, no pointing."""
+    token = clause.tokens[place]
+    if not _is_argument(clause, place) or token.text.casefold().endswith("est"):
+        return False
+    before = clause.tokens[place - 1].text.casefold() if place else ""
+    if before in _POINTING or sheet.desk.is_asked(token):
+        return False
+    if any(sheet.desk.is_called(call, token) for call in sheet.desk.calls):
+        return False
+    return not (sheet.context.granted.whole and place <= 1)
+
+
+def _is_argument(clause: Clause, place: int) -> bool:
+    """Whether a word stands where a sentence names what it is about: first, or after a preposition.
+
+    Who or what something is said of has to be found, however plain the word is.
+    """
+    before = [
+        token.text.casefold()
+        for token in clause.tokens[:place]
+        if token.text.casefold() not in _ARTICLES
+    ]
+    return not before or before[-1] in _BEFORE_ARGUMENT
 
 
 def _may_stand(sheet: Sheet, clause: Clause, place: int, *, effect: bool) -> bool:

@@ -37,6 +37,8 @@ def denied_in(text: str) -> frozenset[str]:
         low = word.casefold()
         if low in _NEGATORS:
             reach = _REACH
+        elif low == "0":
+            reach = 1
         elif not low[0].isalnum():
             reach = 0 if low in {".", ";", ",", ":"} else reach
         else:
@@ -86,16 +88,24 @@ def _affirmed(record: RecordView, word: str) -> bool:
 @lru_cache(maxsize=8_192)
 def failed_in(text: str) -> frozenset[str]:
     """The stems that stand within a few words of a word of failure, on either side."""
-    words = [word for word in _WORD.findall(text) if word[0].isalnum()]
-    stems = [frozenset({stem(word)}) | frozenset(map(stem, parts_of(word))) for word in words]
-    bad = [place for place, held in enumerate(stems) if held & FAILING]
     near: set[str] = set()
-    for place in bad:
-        for held in stems[max(0, place - FAIL_REACH) : place + FAIL_REACH + 1]:
-            near |= held
+    for piece in _PIECE.split(text):
+        words = [word for word in _WORD.findall(piece) if word[0].isalnum()]
+        stems = [frozenset({stem(word)}) | frozenset(map(stem, parts_of(word))) for word in words]
+        for place, held in enumerate(stems):
+            if held & _FAILED:
+                reach = stems[max(0, place - FAIL_REACH) : place + FAIL_REACH + 1]
+                near |= frozenset().union(*reach)
     return frozenset(near)
 
 
+_PIECE: Final = re.compile(r" ;|\n|; ")
+_FAILED: Final = frozenset(
+    stem(word) for word in
+    "fail failed error errors refuse refused deny denied reject rejected unable cannot timeout "
+    "exceeded expired missing forbidden invalid unavailable aborted unreachable insufficient no not "
+    "never without lost".split()
+)  # fmt: skip
 FAIL_REACH: Final = 4
 """How many words away from "failed" something has failed."""
 

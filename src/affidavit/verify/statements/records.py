@@ -600,6 +600,8 @@ def _stated(fact: Fact) -> str:
 
 def _names_too(cell: Cell, text: str) -> bool:
     """Whether a cell's name is stated with its value: it is true, or counts something."""
+    if "/" in cell.name:
+        return False
     if cell.quantity is not None:
         return cell.quantity.number != 0
     return text.casefold() in {"true", "t", "yes"}

@@ -1,0 +1,238 @@
+"""Secrets that are known by their own shape: cloud keys, JWT, PEM blocks, mail addresses, cards.
+
+Each rule is a needle (found at the speed of `bytes.find`) and a close look at the place where it
+was hit. A look is bounded, or goes no further than what it returns, so that a text full of needles
+costs no more than in proportion to its length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from affidavit.tools.redaction.marks import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text as bytes, and the same with ASCII letters in lower case, byte for byte."""
+
+    raw: bytes
+    low: bytes
+
+
+Look = Callable[[Text, int], Iterator[Span]]
+"""From the place of a needle to the secrets there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A needle, in lower case, and what to do where it is hit."""
+
+    needle: bytes
+    look: Look
+
+
+CUT: Final = rb"(?=\Z|\.\.\.|\xe2\x80\xa6|[\[(<]trunc)"
+"""Where a text was cut off: there a secret may be shorter than its kind is."""
+
+_EDGE: Final = rb"(?<![A-Za-z0-9_])"
+
+KEY_SHAPES: Final[tuple[tuple[bytes, bytes, int], ...]] = (
+    (b"AKIA", rb"[A-Z0-9]", 16), (b"ASIA", rb"[A-Z0-9]", 16), (b"AIza", rb"[\w-]", 30),
+    (b"ghp_", rb"[A-Za-z0-9]", 30), (b"gho_", rb"[A-Za-z0-9]", 30),
+    (b"ghs_", rb"[A-Za-z0-9]", 30), (b"ghu_", rb"[A-Za-z0-9]", 30),
+    (b"github_pat_", rb"\w", 40), (b"glpat-", rb"[\w-]", 16), (b"xoxb-", rb"[\w-]", 16),
+    (b"xoxp-", rb"[\w-]", 16), (b"xoxa-", rb"[\w-]", 16), (b"xapp-", rb"[\w-]", 16),
+    (b"sk-", rb"[\w-]", 20), (b"sk_live_", rb"\w", 16), (b"rk_live_", rb"\w", 16),
+    (b"sk_test_", rb"\w", 16), (b"whsec_", rb"[\w+/=]", 16), (b"ya29.", rb"[\w-]", 20),
+    (b"npm_", rb"[A-Za-z0-9]", 30), (b"pypi-AgE", rb"[\w-]", 40), (b"SG.", rb"[\w.-]", 40),
+    (b"hf_", rb"[A-Za-z0-9]", 30), (b"dop_v1_", rb"[a-f0-9]", 40), (b"hvs.", rb"[\w-]", 20),
+    (b"AGE-SECRET-KEY-1", rb"[A-Z0-9]", 40),
+    (b"hooks.slack.com/services/", rb"[\w/]", 16),
+)  # fmt: skip
+"""Prefix, alphabet and least length of keys as their issuers document them."""
+
+
+def _key_rule(prefix: bytes, alphabet: bytes, least: int) -> Rule:
+    letters = alphabet[:-1] if alphabet.endswith(b"]") else b"[" + alphabet
+    run, cut = letters + b"]{%d,512}+" % least, letters + b"]{4,512}+" + CUT
+    shape = re.compile(_EDGE + re.escape(prefix) + b"(?:" + run + b"|" + cut + b")")
+
+    def look(text: Text, at: int) -> Iterator[Span]:
+        found = shape.match(text.raw, at)
+        if found and not (prefix == b"sk-" and _WORDS.fullmatch(found[0])):
+            yield Span(at, found.end(), "api-key" if prefix == b"sk-" else "cloud-key")
+
+    return Rule(prefix.lower(), look)
+
+
+_WORDS: Final = re.compile(rb"[a-z]+(?:-[a-z]+)*(?:-[a-z0-9]{1,10})*")
+
+# --- JWT -------------------------------------------------------------------------------------
+
+_JWT: Final = re.compile(
+    rb"eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?|eyJ(?:hbGci|0eXAi|raWQi)[\w-]*+|eyJ[\w-]*+%b" % CUT
+)
+_JWT_HEAD: Final = re.compile(rb"[\w-]{1,64}\.\Z")
+
+
+def look_at_jwt(text: Text, at: int) -> Iterator[Span]:
+    """A JWT, whole or cut at either end."""
+    found = _JWT.match(text.raw, at)
+    if found:
+        head = _JWT_HEAD.search(text.raw[max(0, at - 65) : at])
+        yield Span(at - len(head[0]) if head else at, found.end(), "jwt")
+
+
+# --- PEM -------------------------------------------------------------------------------------
+
+PEM_BYTES_MAX: Final = 16_384
+"""Of one block: an RSA key of 16 384 bits takes 12 KB."""
+
+_PEM_BEGIN: Final = re.compile(rb"-----BEGIN ([A-Z0-9 ]{1,40})-----")
+_PEM_END: Final = re.compile(rb"-----END ([A-Z0-9 ]{1,40})-----")
+_PUBLIC: Final = re.compile(
+    rb"(?:TRUSTED |X509 |NEW )?CERTIFICATE(?: REQUEST)?|X509 CRL|(?:RSA |SSH2 )?PUBLIC KEY"
+    rb"|(?:DH|EC|DSA) PARAMETERS|PGP (?:PUBLIC KEY BLOCK|SIGNATURE|SIGNED MESSAGE)|PKCS7|CMS"
+)
+_PEM_BODY: Final = re.compile(
+    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt]|\\+u000[aAdD]|Proc-Type:|DEK-Info:|ENCRYPTED|[,:-](?!----))*+"
+)
+_PEM_RUN: Final = re.compile(rb"[A-Za-z0-9+/=]{16,}+")
+_PEM_LONG_RUN: Final = re.compile(rb"(?![0-9a-f]{40})[A-Za-z0-9+/=]{40,}+")  # no hash
+_PEM_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
+_LINE_BREAK: Final = re.compile(rb"(?:\\+r)?\\+n|\r?\n")
+
+
+def look_at_pem(text: Text, at: int) -> Iterator[Span]:
+    """A private PEM block: whole, cut off at its end, or with something before each line."""
+    begin = _PEM_BEGIN.match(text.raw, at)
+    if not begin or _PUBLIC.fullmatch(begin[1]):
+        return
+    limit = min(len(text.raw), at + PEM_BYTES_MAX)
+    body = _PEM_BODY.match(text.raw, begin.end(), limit)
+    end = _PEM_END.match(text.raw, body.end()) if body else None
+    closing = text.raw.find(b"-----END ", begin.end(), limit)
+    if body and (end or (closing < 0 and _PEM_RUN.search(text.raw, begin.end(), body.end()))):
+        yield Span(at, end.end() if end else body.end(), "private-key")
+        return
+    stop = closing if closing >= 0 else limit
+    runs = _PEM_RUN if closing >= 0 else _PEM_LONG_RUN
+    yield Span(at, begin.end(), "private-key")
+    for run in runs.finditer(text.raw, begin.end(), stop):
+        yield Span(run.start(), run.end(), "private-key")
+    # What is looked through is given up to `stop`, so that no byte is looked at twice.
+    yield Span(stop, stop, "private-key")
+
+
+def look_at_pem_tail(text: Text, at: int) -> Iterator[Span]:
+    """The lines of a private PEM block whose beginning was cut off."""
+    end = _PEM_END.match(text.raw, at)
+    if not end or _PUBLIC.fullmatch(end[1]):
+        return
+    first = max(0, at - PEM_BYTES_MAX)
+    if text.raw.rfind(b"-----", first, at) >= 0:
+        return  # its beginning is there, and look_at_pem has seen it
+    start, window = at, text.raw[first:at]
+    breaks = [0, *(found.end() for found in _LINE_BREAK.finditer(window))]
+    ends = [*(found.start() for found in _LINE_BREAK.finditer(window)), len(window)]
+    for begin, stop in zip(reversed(breaks), reversed(ends), strict=True):
+        line = window[begin:stop].strip()
+        if line and not _PEM_LINE.fullmatch(line.rsplit(maxsplit=1)[-1]):
+            break
+        start = first + begin
+        if b" " in line:  # something stands before the line: its last word is of the key
+            start = first + stop - len(line.rsplit(maxsplit=1)[-1])
+            break
+    if start < at:
+        yield Span(start, end.end(), "private-key")
+
+
+_PEM_BASE64: Final = re.compile(
+    rb"LS0tLS1CRUdJTi(?!BDRVJU|BUUlVTVEVEIENFUl|BQVUJMSUMg)[A-Za-z0-9+/=]*+"
+)
+
+
+def look_at_pem_base64(text: Text, at: int) -> Iterator[Span]:
+    """A private PEM block in base64, as kubeconfigs and Secrets hold it."""
+    found = _PEM_BASE64.match(text.raw, at)
+    if found:
+        yield Span(at, found.end(), "private-key")
+
+
+# --- Mail addresses --------------------------------------------------------------------------
+
+_LOCAL: Final = re.compile(rb"[A-Za-z0-9._+-]{1,64}\Z")
+_DOMAIN: Final = re.compile(rb"(?:@|%40)(?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
+_UNITS: Final = frozenset(
+    b"service socket target timer mount slice scope device path swap automount snap".split()
+)
+
+
+def look_at_mail(text: Text, at: int) -> Iterator[Span]:
+    """A mail address; a unit of systemd and a Git remote are none."""
+    domain = _DOMAIN.match(text.raw, at)
+    if not domain or domain[1].lower() in _UNITS:
+        return
+    local = _LOCAL.search(text.raw[max(0, at - 64) : at])
+    if local and local[0] != b"git" and local[0].strip(b".-+_"):
+        yield Span(at - len(local[0].lstrip(b".-+")), domain.end(), "e-mail")
+
+
+# --- Card numbers ----------------------------------------------------------------------------
+
+_DIGITS_ONLY: Final = bytes(
+    ord("0") if chr(n).isdigit() and n < 128 else n if n in b" -" else ord("x") for n in range(256)
+)
+_CARD_SHAPES: Final = (b"0" * 14, b"0000 0000 0000", b"0000-0000-0000", b"0000 000000 0000",
+                       b"0000-000000-0000")  # fmt: skip
+_CARD: Final = re.compile(
+    rb"(?<![\w.-])(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{3,4}|\d{4}([ -])\d{6}\2\d{4,5})(?![\w-]|\.\d)"
+)
+_ISSUED: Final = re.compile(
+    rb"4(?:\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"
+    rb"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}"
+    rb"|6(?:011|5\d\d|4[4-9]\d)\d{12}|62\d{14,17}"
+)
+"""Numbers that card networks issue (ISO/IEC 7812): most ids and all epochs of our age are none."""
+
+
+def find_cards(raw: bytes) -> Iterator[Span]:
+    """Card numbers: issued by a network, and with Luhn's check digit."""
+    shape = raw.translate(_DIGITS_ONLY)
+    for needle in _CARD_SHAPES:
+        at = shape.find(needle)
+        while at >= 0:
+            found = _CARD.match(raw, at)
+            if found and is_card(re.sub(rb"[ -]", b"", found[0])):
+                yield Span(at, found.end(), "card-number")
+            run = _RUN.match(raw, at)
+            at = shape.find(needle, max(at + len(needle), run.end() if run else 0))
+
+
+_RUN: Final = re.compile(rb"\d*")
+
+
+def is_card(digits: bytes) -> bool:
+    """Whether digits are a card number by issuer and check digit."""
+    if not _ISSUED.fullmatch(digits):
+        return False
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = (digit - 48) * (1 + place % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0 and len(set(digits)) > 1
+
+
+SHAPE_RULES: Final[tuple[Rule, ...]] = (
+    *(_key_rule(*shape) for shape in KEY_SHAPES),
+    Rule(b"eyj", look_at_jwt),
+    Rule(b"-----begin", look_at_pem),
+    Rule(b"-----end", look_at_pem_tail),
+    Rule(b"ls0tls1crudjti", look_at_pem_base64),
+    Rule(b"@", look_at_mail),
+    Rule(b"%40", look_at_mail),
+)
