@@ -37,7 +37,7 @@ docs: test-environment ## write the generated pages of docs/ anew
 	@$(BIN)/python docs/_generate.py
 
 bench: test-environment ## the performance figures
-	@$(BIN)/affidavit bench $(ARGS)
+	@for script in bench/*.py; do $(BIN)/python $$script $(ARGS); done
 
 # Foreign sets stand beside our own where they lie on this machine; they are imported into a
 # temporary folder, as FORMAT:PATH (docs/evaluation.md).
@@ -46,9 +46,10 @@ SETS := nezha petshop rootcausebench opensre_synthetic
 FOREIGN = $(foreach set,$(wildcard $(SETS:%=$(DATA)/%)),$(firstword $(subst _, ,$(notdir $(set)))):$(set))
 eval: test-environment ## accuracy, coverage and false claims over incidents with known answers
 	@$(BIN)/affidavit eval examples $(FOREIGN) $(ARGS)
+	@$(BIN)/affidavit eval gate $(or $(wildcard ../shared/cases/gate_dev_*.jsonl),$(wildcard tests/data/gate_own/*.jsonl))
 
 lab: test-environment ## a small real system to break and record
-	@$(BIN)/affidavit lab $(or $(ARGS),up)
+	@$(BIN)/python -m affidavit.lab $(or $(ARGS),up)
 
 # The locks hold hashes and no index. The test set is resolved under the demo's pins, so the two
 # agree and can share one .venv. Needs uv.

@@ -67,6 +67,7 @@ def test_a_command_investigates_is_recorded_and_replayed(
     assert first.json["outcome"] == "SUCCESS"
     assert first.json["usage"]["tokens"] > 1_000
     assert recheck(out.read_bytes()).verdict is Verdict.INTACT_SIGNER_UNKNOWN
+    assert b"You investigate" not in out.read_bytes(), "a prompt stays private (N2)"
     lines = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     assert [line.get("purpose") for line in lines] == [None, "decide", "decide", "decide"]
     script.unlink()

@@ -180,7 +180,8 @@ def _coverage(line: CoverageLine) -> str:
 
 
 def _window(window: Window) -> str:
-    return f"{format_instant(window.start)} to {format_instant(window.end)}"
+    start, end = (moment.replace(microsecond=0) for moment in (window.start, window.end))
+    return f"{format_instant(start)} to {format_instant(end)}"
 
 
 def _usage(release: ReleaseRecord) -> str:

@@ -236,15 +236,37 @@ STARTS_MAX: Final = 200
 
 
 def strict_json(text: str) -> object:
-    """Any JSON value: no doubled key, no NaN, no number beyond all bounds. Raises ValueError."""
+    """Any JSON value: no doubled key, no NaN, no lone surrogate, bounded. Raises ValueError."""
     try:
         value: object = json.loads(
             text, object_pairs_hook=_distinct, parse_constant=_refuse_constant
         )
-        json.dumps(value, allow_nan=False)
+        json.dumps(value, allow_nan=False, ensure_ascii=False).encode("utf-8")
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    if not _is_shallow(value):
+        raise ValueError("nested too deeply")
     return value
+
+
+def _is_shallow(value: object) -> bool:
+    """Level by level, so that no depth can exhaust the stack of whoever reads it next."""
+    level = [value]
+    for _ in range(DEPTH_MAX):
+        below: list[object] = []
+        for item in level:
+            if isinstance(item, dict):
+                below.extend(item.values())
+            elif isinstance(item, list):
+                below.extend(item)
+        if not below:
+            return True
+        level = below
+    return False
+
+
+DEPTH_MAX: Final = 40
+"""A report nests some ten levels; arguments nest fewer."""
 
 
 def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from affidavit.contract.draft import DraftCandidate
 from affidavit.contract.report import StatementChain
@@ -26,7 +27,7 @@ from affidavit.verify.statements import Checked, prove
 from affidavit.verify.statements.outcome import Proved
 from affidavit.verify.statements.records import Evidence, read_evidence
 from affidavit.verify.statements.units import Stated
-from affidavit.verify.statements.words import names_in, stems_of
+from affidavit.verify.statements.words import names_in, parts_of, stems_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def review_draft(
             sentence.text,
             Context(
                 part=sentence.part,
-                granted=_granted(sentence, proofs),
+                granted=_granted(sentence, proofs, memory.told_to(sentence), evidence),
                 pool=memory.pool(sentence),
                 topics=memory.topics.get(sentence.pointer.split("/sentences/")[0], ()),
             ),
@@ -142,7 +143,12 @@ def _notes(proofs: tuple[Checked, ...], found: Findings) -> tuple[str, ...]:
     return (*typed, *found.notes)
 
 
-def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
+def _granted(
+    sentence: Sentence,
+    proofs: tuple[Checked, ...],
+    earlier: tuple[str, ...],
+    evidence: Evidence,
+) -> Granted:
     """What proved statements say, so that the prose may say it too."""
     numbers: list[GrantedNumber] = []
     moments: list[datetime] = []
@@ -151,7 +157,9 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
         if item.statement is None or not isinstance(item.outcome, Proved):
             continue
         fields = item.statement.model_dump()
-        if not _speaks_of(sentence.text, str(fields.get("subject") or "")):
+        subject = str(fields.get("subject") or "")
+        wide = any(subject.casefold() == about for about in _scopes(evidence, item))
+        if not wide and not _speaks_of(sentence.text, subject, earlier):
             continue
         unit = str(fields.get("unit") or "")
         numbers.extend(
@@ -176,18 +184,34 @@ def _granted(sentence: Sentence, proofs: tuple[Checked, ...]) -> Granted:
     return Granted(tuple(numbers), whole, tuple(moments), names_in(joined), stems_of(joined))
 
 
-def _speaks_of(text: str, subject: str) -> bool:
+def _scopes(evidence: Evidence, item: Checked) -> tuple[str, ...]:
+    """What the statement's calls are about as a whole; what they say is said of it."""
+    assert item.statement is not None
+    calls = evidence.of(item.statement.calls())
+    return tuple((call.call.envelope.scope.service or "").casefold() for call in calls)
+
+
+def _speaks_of(text: str, subject: str, earlier: tuple[str, ...]) -> bool:
     """Whether a sentence names what a statement is about: else the statement licenses none of it.
 
     Any word of the subject will do, since a subject may say more than the sentence repeats; a
-    sentence that names nothing of it speaks of something else.
+    sentence that names nothing of it speaks of something else. One that points back ("it", 该)
+    speaks of what the sentence before named.
     """
     said = text.casefold()
+    if said.startswith(_POINTING_BACK) and earlier:
+        said = f"{earlier[-1].casefold()} {said}"
     words = [word for word in subject.casefold().split() if word not in _SMALL_WORDS]
-    return not words or any(word in said for word in words)
+    parts = [part for part in parts_of(subject) if len(part) >= PART_CHARS_MIN]
+    return not words or any(word in said for word in (*words, *parts))
 
 
-_SMALL_WORDS = frozenset("a an the of in on at to for by with from and or".split())
+PART_CHARS_MIN: Final = 3
+"""A shorter part of a name stands in too many words to name anything."""
+_POINTING_BACK: Final = ("it ", "its ", "they ", "their ", "this ", "that ", "these ", "该", "其", "它")
+
+
+_SMALL_WORDS: Final = frozenset("a an the of in on at to for by with from and or".split())
 
 
 def _facts_of(kind: str, key: str, facts: tuple[int, ...]) -> tuple[int, ...]:

@@ -11,12 +11,12 @@ from affidavit.adapters.model_names import open_model
 from affidavit.adapters.transcript_model import FORMAT, RecordingModel, ReplayModel
 from affidavit.contract.errors import InputRefused, ModelFailed
 from affidavit.ports.model import Purpose, model_failure
-from affidavit.testing.scripted_model import ScriptedModel, call_tools, say
+from affidavit.testing.scripted_model import Line, ScriptedModel, call_tools, say
 from tests.support.desks import ask_for
 
 pytestmark = pytest.mark.anyio
 
-SCRIPT = [say("one"), model_failure("MODEL_CUT"), call_tools(("probe", {"a": 0.5}))]
+SCRIPT: list[Line] = [say("one"), model_failure("MODEL_CUT"), call_tools(("probe", {"a": 0.5}))]
 
 
 async def record(file: Path) -> list[object]:

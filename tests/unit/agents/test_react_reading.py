@@ -26,7 +26,7 @@ from affidavit.ports.model import Finish, ModelAnswer, ModelToolCall
 from affidavit.testing.scripted_model import call_tools, say
 
 OFFERED = frozenset({"get_logs", "get_metrics"})
-DRAFT = {"analyses": [], "conclusion": None, "limitations": {"scope": "x"}}
+DRAFT: dict[str, object] = {"analyses": [], "conclusion": None, "limitations": {"scope": "x"}}
 TEXT = json.dumps(DRAFT)
 CALL = Calls((ToolCallRequest("get_logs", {"service": "a"}),))
 
@@ -61,7 +61,10 @@ def test_evidence_comes_before_the_model_s_word_that_it_is_done() -> None:
 @pytest.mark.spec("Q4")
 @pytest.mark.parametrize(
     "arguments",
-    ["{", '{"a": 1', "[1]", '"x"', "1", '{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 2}', "null"],
+    [
+        *("{", '{"a": 1', "[1]", '"x"', "1", '{"a": NaN}', '{"a": 1e999}', '{"a": 1, "a": 2}'),
+        *("null", '{"a": "\\ud800"}', '{"a": ' * 60 + "1" + "}" * 60),
+    ],
 )
 def test_arguments_that_are_no_object_are_not_mended(arguments: str) -> None:
     assert read_answer(native("get_logs", arguments), OFFERED) is ARGUMENTS

@@ -406,3 +406,45 @@ async def test_memory_is_the_author_s_alone_and_a_filter_sees_what_is_sent() -> 
         for purpose in (Purpose.JUDGE, Purpose.REPAIR, Purpose.WITHDRAW, Purpose.ROUTE):
             await desk.ask(ask_for(purpose=purpose))
         assert [("REMEMBERED" in text) for text in looking.seen] == [True, *[False] * 4]
+
+
+@pytest.mark.spec("H8")
+@pytest.mark.fault("F45")
+async def test_fifty_callers_at_half_open_send_one_probe_and_a_cancelled_probe_frees_its_slot() -> (
+    None
+):
+    clock = VirtualClock()
+    circuits = Circuits(clock, BreakerRule(failures_max=1, open_s=10.0))
+    hanging = anyio.Event()
+
+    async def slow(_: ModelRequest) -> ModelAnswer:
+        await hanging.wait()
+        return say("late")
+
+    down = ScriptedModel([model_failure("MODEL_REQUEST_REFUSED")])
+    down.script = [model_failure("MODEL_SERVER_ERROR"), slow]
+    refused = 0
+    async with driven(clock=clock, asked=request(limits=WIDE)) as run:
+        desk = desk_of(run, down, circuits=circuits)
+
+        async def ask(text: str) -> None:
+            nonlocal refused
+            try:
+                await desk.ask(ask_for(text, answer_tokens=10))
+            except ModelFailed:
+                refused += 1
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask, "first")
+            await clock.advance(11)
+        assert circuits.states()["model:test:scripted"] is CircuitState.HALF_OPEN
+        before = len(down.asked)
+        async with anyio.create_task_group() as tasks:
+            for place in range(50):
+                tasks.start_soon(ask, str(place))
+            await clock.advance(0.1)
+            assert len(down.asked) == before + 1, "one probe"
+            tasks.cancel_scope.cancel()
+        hanging.set()
+        assert (await desk.ask(ask_for("next"))).text == "late"
+        assert circuits.states()["model:test:scripted"] is CircuitState.CLOSED

@@ -12,6 +12,7 @@ import base64
 import binascii
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -169,7 +170,7 @@ class Redaction:
                 if whole is not None:
                     return whole
             if raw.count(b"{") or raw.count(b"["):
-                return self._parts(raw, nested)
+                return self._parts(raw, spans, nested)
         return self._masked(raw, spans)
 
     def echoed(self, raw: bytes) -> bytes:
@@ -195,8 +196,12 @@ class Redaction:
         if looks_random(secret) and _ECHO_SAFE.fullmatch(secret):
             self.marks.remember(secret, secret)
 
-    def _parts(self, raw: bytes, nested: int) -> bytes:
-        """A text that holds documents: JSON lines, or JSON after some words."""
+    def _parts(self, raw: bytes, spans: list[Span], nested: int) -> bytes:
+        """A text that holds documents: JSON lines, or JSON after some words.
+
+        Only what the look at the text hit is parsed, or all where escapes hide its letters.
+        """
+        hits = None if self.rules is RULES else sorted(span.start for span in spans)
         out: list[bytes] = []
         done, failures = 0, 0
         for begin in _PART.finditer(raw):
@@ -205,6 +210,10 @@ class Redaction:
                 continue
             newline = raw.find(b"\n", start)
             end = len(raw) if newline < 0 else newline
+            is_hit = hits is None or bisect_left(hits, end) > bisect_left(hits, start)
+            opens = not raw[start + 1 : end].strip()
+            if not is_hit and not opens:
+                continue
             part = self.document(raw[start:end], nested)
             if part is None and failures < PARTS_MAX:
                 failures += 1

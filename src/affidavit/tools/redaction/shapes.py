@@ -185,13 +185,18 @@ def look_at_mail(text: Text, at: int) -> Iterator[Span]:
 # --- Card numbers ----------------------------------------------------------------------------
 
 _DIGITS_ONLY: Final = bytes(
-    ord("0") if chr(n).isdigit() and n < 128 else n if n in b" -" else ord("x") for n in range(256)
+    ord("0") if n in b"0123456789" else ord(" ") if n in b" -" else ord("x") for n in range(256)
 )
-_CARD_SHAPES: Final = (b"0" * 14, b"0000 0000 0000", b"0000-0000-0000", b"0000 000000 0000",
-                       b"0000-000000-0000")  # fmt: skip
+_CARD_SHAPES: Final = (b"0" * 14, b"0000 0000 0000", b"0000 000000 0000")
 _CARD: Final = re.compile(
     rb"(?<![\w.-])(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{3,4}|\d{4}([ -])\d{6}\2\d{4,5})(?![\w-]|\.\d)"
 )
+_ID: Final = re.compile(
+    rb"(?:id|span|trace|hash|seq|sequence|offset|revision|version|generation|inode)[\"'\\]{0,4}"
+    rb"[ ]?[:=][ ]?[\"'\\]{0,4}\Z",
+    re.IGNORECASE,
+)
+"""Ids that happen to be all digits."""
 _ISSUED: Final = re.compile(
     rb"4(?:\d{15}|\d{18})|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}"
     rb"|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|35(?:2[89]|[3-8]\d)\d{12}"
@@ -207,7 +212,8 @@ def find_cards(raw: bytes) -> Iterator[Span]:
         at = shape.find(needle)
         while at >= 0:
             found = _CARD.match(raw, at)
-            if found and is_card(re.sub(rb"[ -]", b"", found[0])):
+            named = _ID.search(raw[max(0, at - 24) : at])
+            if found and not named and is_card(re.sub(rb"[ -]", b"", found[0])):
                 yield Span(at, found.end(), "card-number")
             run = _RUN.match(raw, at)
             at = shape.find(needle, max(at + len(needle), run.end() if run else 0))

@@ -249,14 +249,22 @@ def _is(stated: Stated, field: Field, record: RecordView, about: frozenset[str])
         return False
     if agrees(stated, field.number, field.unit):
         return True
-    if not stated.unit or field.unit or unit_of(stated.unit) is None:
+    return _is_unnamed(stated, field, record, about) and agrees(
+        Stated(stated.number, "", stated.about), field.number, ""
+    )
+
+
+def _is_unnamed(
+    stated: Stated, field: Field, record: RecordView, about: frozenset[str]
+) -> bool:
+    """Whether a bare number of a field may be in the stated unit, by the words beside it."""
+    wanted = unit_of(stated.unit) if stated.unit else None
+    if wanted is None or field.unit:
         return False
-    wanted = unit_of(stated.unit)
-    assert wanted is not None
     words = record.stems | field.names | about
-    named = any(unit_of(word) == wanted for word in words)
-    named = named or (wanted.dimension == "rate" and bool(_RATED & words))
-    return named and agrees(Stated(stated.number, "", stated.about), field.number, "")
+    if any(unit_of(word) == wanted for word in words):
+        return True
+    return wanted.dimension == "rate" and bool(_RATED & words)
 
 
 _RATED = frozenset(stem(word) for word in "rate count period per second minute iops".split())
@@ -307,15 +315,16 @@ def by_comparison(
         return None
     near = near_words(figure)
     apart = spoken_of(figure.clause, binding, before)
+    about = binding.call.about_stems
     readings = [
-        field
+        (record, field)
         for record in binding.wider()
         if is_timed(record, None, window) and record.place not in apart
         for field in _meant(record, near)
     ]
-    if not readings or all(_is_number(figure, field) for field in readings):
+    if not readings or all(_is_number(figure, field) for _, field in readings):
         return None
-    return all(_stands(figure, field) for field in readings)
+    return all(_stands(figure, field, record, about) for record, field in readings)
 
 
 def _is_number(figure: Figure, field: Field) -> bool:
@@ -332,16 +341,16 @@ def _meant(record: RecordView, near: Near) -> list[Field]:
     return [field for score, field in zip(scores, numeric, strict=True) if score == most]
 
 
-def _stands(figure: Figure, field: Field) -> bool:
+def _stands(figure: Figure, field: Field, record: RecordView, about: frozenset[str]) -> bool:
     stated = figure.stated
     number = field.number
     if number is None:
         return False
     if stated.unit and unit_of(stated.unit):
         converted = convert(number, field.unit, stated.unit)
-        if converted is None:
+        if converted is None and not _is_unnamed(stated, field, record, about):
             return False
-        number = converted
+        number = number if converted is None else converted
     return compares(number, figure.operator, stated.number)
 
 

@@ -16,6 +16,7 @@ from affidavit.verify.prose.lexicon import EVERY, ONLY, Role
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tallies import listed
 from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.records import CallView
 from affidavit.verify.statements.words import stem
 
 _STOPS: Final = frozenset(
@@ -79,6 +80,8 @@ def holds_for_all(
         found = desk.places(call, token)
         if found:
             domain = domain & found or domain
+        elif _says(token) and len(ranged) == 1 and len(_subjects(call)) < 2:
+            return False
     for found in binding.allowed:
         if len(binding.allowed) == 1 and found & domain and _names_before(clause, place):
             domain = domain & found
@@ -94,6 +97,11 @@ def holds_for_all(
         shapes = {call.records[found].shape for found in domain}
     ranged_over = {found for found in domain if call.records[found].shape in shapes}
     return bool(ranged_over) and all(ranged_over <= found for found in said)
+
+
+def _subjects(call: CallView) -> frozenset[str]:
+    """The things that a call's records are about."""
+    return frozenset(record.subject or str(record.place) for record in call.records)
 
 
 Counted = tuple[str, frozenset[int]]

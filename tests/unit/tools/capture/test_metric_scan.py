@@ -65,13 +65,13 @@ async def test_a_step_is_found_with_its_size_direction_and_onset(tmp_path: Path)
     found = await scan(
         tmp_path,
         {
-            "cart latency p95": quiet(range(-30, 10)),
-            "checkout latency p95": stepped(500.0, since=3),
+            "cart depth p95": quiet(range(-30, 10)),
+            "checkout depth p95": stepped(500.0, since=3),
             "checkout throughput rate": stepped(2.0, since=4),
         },
     )
     first, second, third = changes(found)
-    assert (first.subject, first.attribute, first.statistic) == ("checkout", "latency", "p95")
+    assert (first.subject, first.attribute, first.statistic) == ("checkout", "depth", "p95")
     assert (first.before.number, first.before.unit) == (Decimal(20), "ms")
     assert (first.after.number, first.after.unit) == (Decimal(500), "ms")
     assert (first.direction, first.anomalous) == ("up", True)
@@ -82,8 +82,8 @@ async def test_a_step_is_found_with_its_size_direction_and_onset(tmp_path: Path)
     assert first.baseline.start == START - timedelta(minutes=30)
     assert first.baseline.end == START - timedelta(minutes=4)  # an alert comes late
     begun = {onset.attribute: onset for onset in onsets(found)}
-    assert begun["latency"].earliest == START + timedelta(minutes=2)
-    assert begun["latency"].latest == START + timedelta(minutes=3)
+    assert begun["depth"].earliest == START + timedelta(minutes=2)
+    assert begun["depth"].latest == START + timedelta(minutes=3)
     assert begun["throughput"].latest == START + timedelta(minutes=4)
     assert (found.count, found.total, found.truncated) == (5, 5, False)
     assert THRESHOLD in found.notes[0]
@@ -94,8 +94,8 @@ async def test_one_stray_sample_is_no_anomaly(tmp_path: Path) -> None:
     found = await scan(
         tmp_path,
         {
-            "a latency p95": stepped(500.0, since=3, until=4),
-            "b latency p95": stepped(500.0, since=3, until=5),
+            "a depth p95": stepped(500.0, since=3, until=4),
+            "b depth p95": stepped(500.0, since=3, until=5),
         },
     )
     assert {c.subject: c.anomalous for c in changes(found)} == {"a": False, "b": True}
@@ -108,8 +108,8 @@ async def test_a_noisy_series_needs_more_than_a_quiet_one(tmp_path: Path) -> Non
     found = await scan(
         tmp_path,
         {
-            "noisy latency p95": [(at, 200.0 if at >= 2 else v) for at, v in noisy],
-            "quiet latency p95": stepped(200.0, since=2),
+            "noisy depth p95": [(at, 200.0 if at >= 2 else v) for at, v in noisy],
+            "quiet depth p95": stepped(200.0, since=2),
         },
     )
     assert {c.subject: c.anomalous for c in changes(found)} == {"noisy": False, "quiet": True}
@@ -118,14 +118,14 @@ async def test_a_noisy_series_needs_more_than_a_quiet_one(tmp_path: Path) -> Non
 async def test_what_is_too_small_to_matter_is_no_anomaly(tmp_path: Path) -> None:
     """However quiet the baseline: a twentieth of a millisecond is nothing."""
     flat = [(at, 0.01 if at < 2 else 0.06) for at in range(-30, 10)]
-    found = await scan(tmp_path, {"cart latency p95": flat})
+    found = await scan(tmp_path, {"cart depth p95": flat})
     (change,) = changes(found)
     assert (change.anomalous, change.direction) == (False, "flat")
 
 
 async def test_what_began_before_the_window_has_its_onset_there(tmp_path: Path) -> None:
     """An alert comes late: the minutes before it are no baseline, and the run is followed back."""
-    found = await scan(tmp_path, {"checkout latency p95": stepped(500.0, since=-2)})
+    found = await scan(tmp_path, {"checkout depth p95": stepped(500.0, since=-2)})
     (onset,) = onsets(found)
     assert onset.earliest == START - timedelta(minutes=3)
     assert onset.latest == START - timedelta(minutes=2)
@@ -134,7 +134,7 @@ async def test_what_began_before_the_window_has_its_onset_there(tmp_path: Path) 
 async def test_what_grows_slowly_did_not_begin_where_it_was_first_abnormal(tmp_path: Path) -> None:
     """The onset lies after the last sample that was as usual."""
     grown = [(at, 20.0 + max(0, at) * 3) for at in range(-30, 10)]
-    found = await scan(tmp_path, {"checkout latency p95": grown})
+    found = await scan(tmp_path, {"checkout depth p95": grown})
     (onset,) = onsets(found)
     assert onset.earliest == START + timedelta(minutes=1)
     assert onset.latest == START + timedelta(minutes=4)
@@ -144,8 +144,8 @@ async def test_a_declared_baseline_goes_before_what_came_before(tmp_path: Path) 
     """Where a series has enough samples in it; the fault may have begun before the window."""
     baseline = "baseline: {start: 2026-03-02T09:30:00Z, end: 2026-03-02T09:40:00Z}\n"
     series = {
-        "long latency p95": stepped(500.0, since=-19),
-        "late latency p95": [(at, value) for at, value in stepped(500.0, since=3) if at > -15],
+        "long depth p95": stepped(500.0, since=-19),
+        "late depth p95": [(at, value) for at, value in stepped(500.0, since=3) if at > -15],
     }
     found = {c.subject: c for c in changes(await scan(tmp_path, series, INCIDENT + baseline))}
     assert found["long"].anomalous
@@ -165,7 +165,7 @@ async def test_the_strongest_instance_speaks_for_its_service(tmp_path: Path) -> 
             {
                 "timestamp": stamp(at),
                 "service_name": "checkout",
-                "metric_name": "latency",
+                "metric_name": "depth",
                 "value": value,
                 "unit": "ms",
                 "instance": f"pod-{instance}",
@@ -182,7 +182,7 @@ async def test_the_strongest_instance_speaks_for_its_service(tmp_path: Path) -> 
 @pytest.mark.spec("T4", "G9")
 async def test_a_scope_without_a_series_is_no_evidence(tmp_path: Path) -> None:
     """Another service, or too few samples to say anything: empty, and scoped."""
-    series = {"checkout latency p95": quiet(range(-30, 10)), "new latency p95": quiet(range(5))}
+    series = {"checkout depth p95": quiet(range(-30, 10)), "new depth p95": quiet(range(5))}
     found = await scan(tmp_path, series, service="payment")
     assert found.status is EvidenceStatus.NO_EVIDENCE
     assert (found.scope.service, found.scope.tenant) == ("payment", "acme")
@@ -196,7 +196,7 @@ async def test_a_scope_without_a_series_is_no_evidence(tmp_path: Path) -> None:
 async def test_a_window_of_its_own(tmp_path: Path) -> None:
     """A narrower window is scanned as asked, and its scope says so."""
     window = {"start": stamp(0), "end": stamp(3)}
-    found = await scan(tmp_path, {"a latency p95": stepped(500.0, since=6)}, window=window)
+    found = await scan(tmp_path, {"a depth p95": stepped(500.0, since=6)}, window=window)
     assert [change.anomalous for change in changes(found)] == [False]
     assert found.scope.window is not None
     assert found.scope.window.end == START + timedelta(minutes=3)
@@ -206,7 +206,7 @@ async def test_a_window_of_its_own(tmp_path: Path) -> None:
 async def test_what_is_left_out_is_declared(tmp_path: Path) -> None:
     """The strongest stay, and the total says how many there were."""
     series: dict[str, Samples] = {
-        f"s{number:03} latency p95": stepped(100.0 + number, since=3) for number in range(80)
+        f"s{number:03} depth p95": stepped(100.0 + number, since=3) for number in range(80)
     }
     found = await scan(tmp_path, series)
     assert len(changes(found)) == SERIES_MAX
@@ -218,7 +218,7 @@ async def test_what_is_left_out_is_declared(tmp_path: Path) -> None:
 @pytest.mark.fault("R26")
 async def test_times_without_a_zone_show_in_the_record(tmp_path: Path) -> None:
     """The window's zone is unknown, and a note says how the times were read."""
-    text = metrics_csv({"a latency p95": quiet(range(-30, 10))}).replace("Z,", ",")
+    text = metrics_csv({"a depth p95": quiet(range(-30, 10))}).replace("Z,", ",")
     with load_incident(write_folder(tmp_path, metrics_csv=text)) as loaded:
         found = await call(loaded, "metric_scan")
     assert found.scope.window is not None
@@ -242,7 +242,7 @@ async def test_a_missing_signal_is_unavailable(tmp_path: Path) -> None:
 
 async def test_a_raw_response_that_is_none_has_no_projection(tmp_path: Path) -> None:
     """Cut, empty, or with a text where a number belongs: refused, never half-read (T3)."""
-    folder = write_folder(tmp_path, metrics_csv=metrics_csv({"a latency p95": quiet(range(9))}))
+    folder = write_folder(tmp_path, metrics_csv=metrics_csv({"a depth p95": quiet(range(9))}))
     with load_incident(folder) as loaded:
         found = await call(loaded, "metric_scan")
         tool = capture_catalogue(loaded).tools["metric_scan"]

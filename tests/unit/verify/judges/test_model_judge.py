@@ -9,7 +9,7 @@ import pytest
 
 from affidavit.contract.draft import read_candidate
 from affidavit.contract.errors import ModelFailed
-from affidavit.contract.evidence import Envelope, Line, Quantity, Scope, Value
+from affidavit.contract.evidence import Envelope, Fact, Line, Quantity, Scope, Value
 from affidavit.contract.limits import PROFILES
 from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
@@ -43,7 +43,7 @@ class Straight:
 
 
 def snapshot(lines: int = 0, text: str = "noise") -> VerifiedEvidenceSnapshot:
-    facts = (
+    facts: tuple[Fact, ...] = (
         *[Line(text=f"{text} {place}", subject="other") for place in range(lines)],
         Value(
             subject="checkout",
