@@ -31,6 +31,9 @@ UNTOLD_STATISTICS: Final = frozenset({"gauge", "value"})
 _MOVES: Final[Mapping[str, str]] = {"up": "rose", "down": "fell", "flat": "stayed"}
 
 
+_MOVING: Final[Mapping[str, str]] = {"up": "rise", "down": "fall", "flat": "change"}
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """One sentence, the call that proves it and its typed statements."""
@@ -158,8 +161,8 @@ def say_edge(edge: Edge, tool_call_id: str) -> Sentence:
     return Sentence(f"{edge.source} {verb} {edge.target}.", tool_call_id, (statement,))
 
 
-def say_onset(onset: Onset, tool_call_id: str) -> Sentence:
-    """When a signal began to deviate: not before the last moment at which it was as usual."""
+def say_onset(onset: Onset, direction: str, tool_call_id: str) -> Sentence:
+    """When a signal began to move: not before the last moment at which it was as usual."""
     whole = format_instant(onset.earliest.replace(microsecond=0))
     statement = {
         "kind": "onset",
@@ -168,7 +171,7 @@ def say_onset(onset: Onset, tool_call_id: str) -> Sentence:
         "attribute": onset.attribute,
         "at": format_instant(onset.earliest),
     }
-    text = f"At {onset.subject}, {onset.attribute} began to deviate after {whole}."
+    text = f"At {onset.subject}, {onset.attribute} began to {_MOVING[direction]} after {whole}."
     return Sentence(text, tool_call_id, (statement,))
 
 

@@ -52,7 +52,7 @@ class ModelMind:
         collection, examiner = world.collection, world.examiner
         authors = self.roster.models_for(Purpose.DECIDE, request.tenant)
         judges = self.roster.models_for(Purpose.JUDGE, request.tenant)
-        if authors:
+        if authors and world.supplied is None:
             frame = frame_of(request.limits, _window(authors))
             name = f"react:{authors[0].name}"
             author = ModelAuthor(door, request.limits, name)

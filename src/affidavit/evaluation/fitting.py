@@ -3,16 +3,18 @@
 What ships was fitted with more care and on all the cases; this is for asking how such weights do
 on cases that they never saw. Nothing of the shipped file is used here, since it has seen them all.
 
-    zero    of a signal: what nine in ten innocent services stay below
+    zero    of a signal: what a share of the innocent services stay below
     half    of a signal: the median of what rises above that
-    weight  of a signal, and the share that a callee explains: by going round them one at a time
-            and keeping what ranks the guilty higher, until a round changes nothing
+
+That share and the weight of each signal, and how much a callee explains, are found by going round
+them one at a time, keeping what ranks the guilty higher, until a round changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import median
 from typing import Final, TypeAlias
 
@@ -21,8 +23,9 @@ from affidavit.agents.signals import Seen, Signal, Weight, Weights, rank, usable
 Told: TypeAlias = tuple[Seen, frozenset[str]]
 """One case: what was seen, and which names are right."""
 
-QUIET_SHARE: Final = 0.9
-"""So many innocent services of a hundred are noise; the rest are victims of the fault."""
+QUIET_SHARES: Final = (0.5, 0.0, 0.75, 0.9)
+"""So many of the innocent readings may be noise, and the rest a fault's victims; first the start.
+A tool that only lists what deviates has little noise, one that lists everything has much."""
 
 STEPS: Final = (0.0, 0.3, 0.6, 1.0, 1.5, 2.0)
 """Weights that are tried; finer ones would fit the chance of fifty cases."""
@@ -44,7 +47,7 @@ def fit_weights(cases: Sequence[Told]) -> Weights:
     """Weights for these cases; the same cases give the same weights."""
     weights = Weights(
         version="fitted",
-        signals={signal: _scale(signal, cases) for signal in Signal},
+        signals={signal: _scaled(signal, cases)[0] for signal in Signal},
         explained=EXPLAINED[1],
         external=EXTERNAL,
         score_min=SCORE_MIN,
@@ -63,17 +66,32 @@ def fit_weights(cases: Sequence[Told]) -> Weights:
 def _round(cases: Sequence[Told], weights: Weights) -> Weights:
     """Once round all that can be changed, each time keeping what is better."""
     best = worth(cases, weights)
-    for signal in Signal:
-        for step in STEPS:
-            changed = replace(weights.signals[signal], weight=step)
-            other = replace(weights, signals={**weights.signals, signal: changed})
-            if (found := worth(cases, other)) > best:
-                weights, best = other, found
-    for share in EXPLAINED:
-        other = replace(weights, explained=share)
-        if (found := worth(cases, other)) > best:
-            weights, best = other, found
+    for other in _changes(cases):
+        changed = other(weights)
+        if (found := worth(cases, changed)) > best:
+            weights, best = changed, found
     return weights
+
+
+def _changes(cases: Sequence[Told]) -> Iterator[Callable[[Weights], Weights]]:
+    """Every change of one thing."""
+    for signal in Signal:
+        for scale in _scaled(signal, cases):
+            yield partial(_rescaled, signal=signal, scale=scale)
+        for step in STEPS:
+            yield partial(_reweighted, signal=signal, step=step)
+    for share in EXPLAINED:
+        yield partial(replace, explained=share)
+
+
+def _rescaled(weights: Weights, signal: Signal, scale: Weight) -> Weights:
+    changed = replace(scale, weight=weights.signals[signal].weight)
+    return replace(weights, signals={**weights.signals, signal: changed})
+
+
+def _reweighted(weights: Weights, signal: Signal, step: float) -> Weights:
+    changed = replace(weights.signals[signal], weight=step)
+    return replace(weights, signals={**weights.signals, signal: changed})
 
 
 def worth(cases: Iterable[Told], weights: Weights) -> float:
@@ -86,19 +104,24 @@ def worth(cases: Iterable[Told], weights: Weights) -> float:
     return total
 
 
-def _scale(signal: Signal, cases: Sequence[Told]) -> Weight:
-    """A signal's noise level and its half, at weight 1."""
+def _scaled(signal: Signal, cases: Sequence[Told]) -> tuple[Weight, ...]:
+    """A signal's noise level and its half, at weight 1, for each share of quiet readings."""
     guilty: list[float] = []
     innocent: list[float] = []
     for seen, services in cases:
         for reading in usable(seen):
             if reading.signal is signal:
                 (guilty if reading.service in services else innocent).append(reading.strength)
-    zero = _quantile(innocent, QUIET_SHARE)
-    above = [strength - zero for strength in (*guilty, *innocent) if strength > zero]
+    zeros = dict.fromkeys(_quantile(innocent, share) for share in QUIET_SHARES)
+    return tuple(_scale(zero, (*guilty, *innocent)) for zero in zeros)
+
+
+def _scale(zero: float, strengths: Iterable[float]) -> Weight:
+    above = [strength - zero for strength in strengths if strength > zero]
     return Weight(weight=1.0, zero=zero, half=median(above) if above else 1.0)
 
 
 def _quantile(values: Sequence[float], share: float) -> float:
+    """The value below which that share lies; of no share, zero itself."""
     ordered = sorted(values)
-    return ordered[int(share * (len(ordered) - 1))] if ordered else 0.0
+    return ordered[int(share * (len(ordered) - 1))] if ordered and share else 0.0

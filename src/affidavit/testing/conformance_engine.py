@@ -159,22 +159,26 @@ async def bounds_itself(open_engine: OpenEngine) -> None:
 async def outlives_failures(open_engine: OpenEngine) -> None:
     """A run that breaks is tried again, less and less often; the others do not notice."""
     for failure in (RecordFailed("full"), InputRefused("held", code="RUN_BUSY"), KeyError("bug")):
-        stage = Stage()
-        bad, good = await begin_run(stage.store, 1), await begin_run(stage.store, 2)
+        await _outlives(open_engine, failure)
 
-        async def fail(failure: Exception = failure) -> None:
-            raise failure
 
-        stage.acts[bad.id] = fail
-        async with serving(stage, open_engine):
-            await stage.until(lambda good=good: good.id in stage.driven, "a good run is driven")
-            await stage.clock.sleep(PATIENCE_S)
-            tries = stage.driven.count(bad.id)
-            require(2 <= tries <= 40, f"{failure!r} is tried again, with a back-off", tries)
-            del stage.acts[bad.id]
-            await stage.clock.sleep(PATIENCE_S)
-            last = await stage.store.head(bad.id)
-            require(last is not None and last.outcome is not None, "and succeeds in the end", last)
+async def _outlives(open_engine: OpenEngine, failure: Exception) -> None:
+    stage = Stage()
+    bad, good = await begin_run(stage.store, 1), await begin_run(stage.store, 2)
+
+    async def fail() -> None:
+        raise failure
+
+    stage.acts[bad.id] = fail
+    async with serving(stage, open_engine):
+        await stage.until(lambda: good.id in stage.driven, "a good run is driven")
+        await stage.clock.sleep(PATIENCE_S)
+        tries = stage.driven.count(bad.id)
+        require(2 <= tries <= 40, f"{failure!r} is tried again, with a back-off", tries)
+        del stage.acts[bad.id]
+        await stage.clock.sleep(PATIENCE_S)
+        last = await stage.store.head(bad.id)
+        require(last is not None and last.outcome is not None, "and succeeds in the end", last)
 
 
 async def outlives_its_store(open_engine: OpenEngine) -> None:

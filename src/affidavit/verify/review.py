@@ -166,7 +166,7 @@ def _granted(
             GrantedNumber(
                 Stated(value, unit), call, _facts_of(item.statement.kind, key, facts),
                 str(fields.get("operator") or "="), item.statement.kind == "count",
-                stems_of(str(fields.get("attribute") or "")),
+                stems_of(str(fields.get("attribute") or "")), _window(item.statement),
             )
             for key in ("value", "from_", "to")
             if isinstance(value := fields.get(key), Decimal)
@@ -219,6 +219,11 @@ def _facts_of(kind: str, key: str, facts: tuple[int, ...]) -> tuple[int, ...]:
     if kind != "change" or len(facts) < 2:
         return facts
     return facts[:1] if key == "from_" else facts[-1:]
+
+
+def _window(statement: Statement) -> tuple[datetime, datetime] | None:
+    window = getattr(statement, "window", None)
+    return (window.start, window.end) if window else None
 
 
 def _moments(statement: Statement) -> list[datetime]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.agents.drafting import readable, rounded, say_absence, say_change
-from affidavit.agents.playbook import MARGIN_MIN, decide_step
-from affidavit.agents.suspects import rank_suspects
+from affidavit.agents.playbook import CLOSE, FIRST, decide_step
+from affidavit.agents.weighing import shipped_weights
 from affidavit.contract.agent import (
     Act,
     AgentState,
@@ -22,14 +22,28 @@ from affidavit.contract.agent import (
     ObservationKind,
     ToolSpec,
 )
-from affidavit.contract.evidence import Change, Edge, Envelope, Fact, Line, Quantity, Scope, Window
+from affidavit.contract.evidence import (
+    Cell,
+    Change,
+    Edge,
+    Envelope,
+    Fact,
+    Line,
+    Onset,
+    Quantity,
+    Row,
+    Scope,
+    Window,
+)
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from tests.support.runs import TENANT, WINDOW, request
 
-TOOLS = ("topology", "metric_scan", "error_logs")
+TOOLS = (*FIRST, *CLOSE)
+WEIGHTS = shipped_weights()
 
 
-def change(subject: str, attribute: str = "latency", score: str = "100", **more: Any) -> Change:
+def change(subject: str, attribute: str = "latency", score: str = "2.5", **more: Any) -> Change:
+    """A latency that rose twelvefold, as `level_shifts` records it."""
     return Change(
         subject=subject,
         attribute=attribute,
@@ -80,7 +94,7 @@ def state(*observations: Observation, **changes: Any) -> AgentState:
 
 
 def concluded(*observations: Observation) -> dict[str, Any]:
-    decision = decide_step(state(*observations, must_conclude=True))
+    decision = decide_step(state(*observations, must_conclude=True), WEIGHTS)
     assert isinstance(decision, Conclude)
     assert isinstance(decision.draft, dict)
     return decision.draft
@@ -90,41 +104,47 @@ CHAIN = (Edge(source="web", target="api"), Edge(source="api", target="db"))
 
 
 @pytest.mark.spec("H1")
-def test_it_first_asks_every_tool_side_by_side() -> None:
-    decision = decide_step(state())
+def test_it_first_asks_for_every_signal_side_by_side() -> None:
+    decision = decide_step(state(), WEIGHTS)
     assert isinstance(decision, Act)
-    assert [call.tool for call in decision.calls] == list(TOOLS)
+    assert [call.tool for call in decision.calls] == list(FIRST)
 
 
-def test_it_then_looks_closely_at_suspects_and_what_they_call_and_asks_nothing_twice() -> None:
-    seen = [saw(1, "topology", *CHAIN), saw(2, "metric_scan", change("api"))]
-    decision = decide_step(state(*seen))
+def test_it_asks_no_tool_that_is_not_offered_and_no_more_than_it_may() -> None:
+    specs = tuple(spec for spec in state().tools if spec.name in {"topology", "trace_edges"})
+    decision = decide_step(state(tools=specs), WEIGHTS)
+    assert isinstance(decision, Act)
+    assert [call.tool for call in decision.calls] == ["topology", "trace_edges"]
+    bounded = decide_step(state(calls_left=3), WEIGHTS)
+    assert isinstance(bounded, Act)
+    assert len(bounded.calls) == 3
+
+
+def test_it_then_looks_closely_at_two_suspects_and_asks_nothing_twice() -> None:
+    seen = [saw(1, "topology", *CHAIN), saw(2, "level_shifts", *map(change, ("api", "db", "web")))]
+    decision = decide_step(state(*seen), WEIGHTS)
     assert isinstance(decision, Act)
     asked = [(call.tool, call.arguments["service"]) for call in decision.calls]
-    assert asked == [
-        ("metric_scan", "api"),
-        ("metric_scan", "db"),
-        ("error_logs", "api"),
-        ("error_logs", "db"),
-    ]
+    assert asked == [("error_logs", "db"), ("error_logs", "api")]
     answers = [
-        saw(3 + place, tool, change("api"), step=2, service=str(service))
+        saw(3 + place, tool, step=2, service=str(service))
         for place, (tool, service) in enumerate(asked)
     ]
-    assert isinstance(decide_step(state(*seen, *answers)), Conclude)
+    assert isinstance(decide_step(state(*seen, *answers), WEIGHTS), Conclude)
 
 
 def test_a_caller_that_shows_what_its_callee_shows_is_explained_away() -> None:
-    seen = (saw(1, "topology", *CHAIN), saw(2, "metric_scan", *map(change, ("web", "api", "db"))))
-    first, *rest = rank_suspects(seen)
-    assert first.entity == "db"
-    assert all(first.score - other.score > MARGIN_MIN for other in rest)
-    conclusion = concluded(*seen)["conclusion"]
-    assert conclusion["text"].startswith("db is abnormal: p95 latency rose from 1.25 ms to 250 ms")
+    seen = (
+        saw(1, "topology", *CHAIN),
+        saw(2, "level_shifts", *map(change, ("web", "api", "db")), change("db", "error_ratio")),
+    )
+    draft = concluded(*seen)
+    assert draft["conclusion"]["text"].startswith("db is abnormal: ")
+    assert draft["recommendations"][0]["based_on_analysis_ids"] == ["A1"]
 
 
 def test_two_places_that_nothing_tells_apart_are_no_conclusion() -> None:
-    draft = concluded(saw(1, "metric_scan", change("api"), change("cart")))
+    draft = concluded(saw(1, "level_shifts", change("api"), change("cart")))
     assert draft["conclusion"] is None
     assert draft["recommendations"] == []
     assert draft["limitations"]["missing_info"] == ["a signal in which one service stands out"]
@@ -135,15 +155,69 @@ def test_two_places_that_nothing_tells_apart_are_no_conclusion() -> None:
 
 
 def test_a_healthy_system_is_no_conclusion() -> None:
-    quiet = change("api").model_validate({**dict(change("api")), "anomalous": False})
-    assert concluded(saw(1, "metric_scan", quiet))["conclusion"] is None
+    assert concluded(saw(1, "level_shifts", change("api", score="0.05")))["conclusion"] is None
     assert concluded()["conclusion"] is None
 
 
+def test_a_conclusion_says_abnormal_only_of_what_a_tool_called_so() -> None:
+    quiet = change("api", "cpu", "60").model_validate(
+        {**dict(change("api", "cpu", "60")), "anomalous": False}
+    )
+    text = concluded(saw(1, "resource_shifts", quiet))["conclusion"]["text"]
+    assert text == "At api, p95 cpu rose from 1.25 ms to 250 ms."
+
+
+def test_a_slow_edge_is_told_of_the_callee_as_it_was_recorded() -> None:
+    name = "transit time of calls from api"
+    edge = change("db", name).model_validate({**dict(change("db", name)), "statistic": None})
+    draft = concluded(saw(1, "trace_edges", edge, Edge(source="api", target="db")))
+    told = draft["conclusion"]["text"]
+    assert told == "db is abnormal: transit time of calls from api rose from 1.25 ms to 250 ms."
+
+
+def test_what_was_looked_at_as_well_stands_beside_the_place() -> None:
+    draft = concluded(
+        saw(1, "resource_shifts", change("db", "cpu", "60"), change("cart", "memory", "9"))
+    )
+    assert draft["conclusion"]["text"].startswith("db is abnormal")
+    subjects = [item["sentences"][0]["statements"][0]["subject"] for item in draft["analyses"]]
+    assert subjects == ["db", "cart"]
+
+
+@pytest.mark.spec("M5")
+def test_a_change_is_told_as_it_was_recorded_and_never_convicted() -> None:
+    deploy = Row(
+        subject="db",
+        cells=(Cell(name="event", text="deploy"), Cell(name="body", text="db 2.0")),
+        at=WINDOW.start - timedelta(minutes=5),
+    )
+    draft = concluded(
+        saw(1, "resource_shifts", change("db", "cpu", "60")), saw(2, "change_events", deploy)
+    )
+    last = draft["analyses"][-1]["sentences"]
+    assert [item["text"] for item in last] == ['The change log of db says "db 2.0".']
+    assert "change log" not in draft["conclusion"]["text"]
+    alone = concluded(saw(1, "change_events", deploy))
+    assert alone["conclusion"] is None
+
+
+def test_an_onset_is_told_from_the_last_moment_as_usual() -> None:
+    began = Onset(
+        subject="db",
+        attribute="cpu",
+        earliest=datetime(2026, 3, 2, 10, 3, 0, 500_000, tzinfo=UTC),
+        latest=datetime(2026, 3, 2, 10, 4, tzinfo=UTC),
+    )
+    draft = concluded(saw(1, "resource_shifts", change("db", "cpu", score="60"), began))
+    sentence = draft["analyses"][0]["sentences"][1]
+    assert sentence["text"] == "At db, cpu began to rise after 2026-03-02T10:03:00Z."
+    assert sentence["statements"][0]["at"] == "2026-03-02T10:03:00.500000Z"
+
+
 def test_the_answers_it_did_not_get_are_named() -> None:
-    failed = Observation(1, "error_logs", {}, ObservationKind.FAILED, "call_0003", code="TIMEOUT")
-    draft = concluded(saw(1, "metric_scan", change("api")), failed)
-    assert draft["limitations"]["missing_info"] == ["the answer of error_logs"]
+    failed = Observation(1, "error_rise", {}, ObservationKind.FAILED, "call_0003", code="TIMEOUT")
+    draft = concluded(saw(1, "resource_shifts", change("api", "cpu", "60")), failed)
+    assert draft["limitations"]["missing_info"] == ["the answer of error_rise"]
 
 
 @pytest.mark.spec("C4", "C10")
@@ -151,8 +225,8 @@ def test_every_sentence_names_one_call_and_the_calls_of_its_analysis() -> None:
     line = Line(text='boom at "x"', subject="api", level="ERROR", count=3)
     draft = concluded(
         saw(1, "topology", *CHAIN),
-        saw(2, "metric_scan", change("api"), change("web")),
-        saw(3, "error_logs", line),
+        saw(2, "level_shifts", change("api"), change("api", "error_ratio"), change("web")),
+        saw(3, "error_rise", line),
         saw(4, "error_logs", step=2, service="db"),
     )
     assert [item["kind"] for item in draft["analyses"]] == [

@@ -37,7 +37,7 @@ HANDED: Final = "work that ends at it"
 """Names of the two strengths of interruptions that no single step shows."""
 
 FAILED_PREFIX: Final = "failed spans of"
-BETWEEN_PREFIX: Final = "time between"
+TRANSIT_PREFIX: Final = "transit time of calls"
 SELF_PREFIX: Final = "self time of"
 
 
@@ -46,13 +46,13 @@ def _is_doubled(before_us: Decimal, after_us: Decimal) -> bool:
 
 
 def _edge(row: Mapping[str, Plain], scope: Scope) -> Sequence[Fact]:
-    source, target = text(row, "source"), text(row, "target")
-    name = f"{BETWEEN_PREFIX} {source} and {target}"
+    service, source, target = text(row, "service"), text(row, "source"), text(row, "target")
+    name = f"{TRANSIT_PREFIX} {f'from {source}' if service == target else f'to {target}'}"
     facts: list[Fact] = [_duration(row, scope, name, None), Edge(source=source, target=target)]
     if row.get("normal_us") is not None and row.get("abnormal_us") is not None:
         facts.append(
             Onset(
-                subject=text(row, "service"),
+                subject=service,
                 attribute=name,
                 earliest=moment(row, "normal_us"),
                 latest=moment(row, "abnormal_us"),
@@ -141,6 +141,8 @@ def _loss(row: Mapping[str, Plain], scope: Scope) -> Change:
     taken0 = _share(_or_none(row, "baseline_taken"), count(row, "baseline_spans"))
     taken1 = _share(_or_none(row, "taken"), count(row, "spans"))
     caller, taker = text(row, "caller"), text(row, "taker")
+    if text(row, "kind") == "line":
+        step = f'the line "{step.replace(chr(34), chr(39))}"'
     attribute = f"{operation} spans with {step}"
     if caller != taker:
         attribute = f"share of {operation} calls of {caller} that arrived"
@@ -172,7 +174,7 @@ TRACE_EDGES: Final = Analysis(
     signal="traces",
     description="Services whose calls, in or out, spend more time between caller and callee "
     "(network, queueing, connecting) than before, and since when. Strongest first.",
-    rule="time between two services: the caller's span less the callee's; excess: ln of its ratio "
+    rule="transit time of a call: the caller's span less the callee's; excess: ln of its ratio "
     "to the baseline plus 2 ms on either side, mean of median and 75th percentile, times n/(n+3); "
     "an edge is hot above ln 2; score: mean excess of a service's hot edges x their share of its "
     "edges x ln(1 + hot edges); before and after: medians of its hottest edge, anomalous where "

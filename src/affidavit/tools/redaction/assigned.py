@@ -19,7 +19,7 @@ from affidavit.tools.redaction.hints import (
     is_secret,
     looks_random,
 )
-from affidavit.tools.redaction.marks import Span
+from affidavit.tools.redaction.marks import MASK_START, Span
 from affidavit.tools.redaction.shapes import CUT, Rule, Text
 
 _KEY_BACK: Final = re.compile(rb"[A-Za-z0-9_.-]{0,64}\Z")
@@ -43,6 +43,7 @@ _BARE: Final = re.compile(
 _QUERY: Final = re.compile(rb"(?:(?!%26)[^\s\"'`<>&\\;#])*+")
 _REST: Final = re.compile(rb"[^\r\n]*")
 _LINE_START: Final = re.compile(rb"(?:^|[\r\n])[ \t]*(?:- |export |set )?[\"']?\Z")
+_PAIR: Final = re.compile(rb"[\w.-]{1,64}=")
 _NEXT_PAIR: Final = re.compile(rb"[\s,;&][\w.-]{1,64}[=:]")
 _BLOCK: Final = re.compile(rb"[|>][-+0-9]{0,2}[ \t]*\r?\n(?P<indent>[ \t]+)")
 _PROSE: Final = re.compile(rb"[a-z]+[ \t]+[A-Za-z]")
@@ -58,6 +59,8 @@ def look_at_key(text: Text, at: int) -> Iterator[Span]:
         return
     stop = ahead.end() - (len(ahead[0]) - len(ahead[0].rstrip(b".-")))
     key = text.low[start:stop]
+    if text.raw.endswith(MASK_START, 0, start):
+        return
     strength, kind = hint_of(key)
     if strength is Strength.NONE:
         return
@@ -120,6 +123,8 @@ def _value(text: Text, key_at: int, at: int, sign: bytes, kind: str) -> Span | N
         return Span(block.start("indent"), end_of_block(raw, block), kind)
     if sign == b":" and raw[at : at + 1] in {b"[", b"{", b"&", b"*"}:
         return None  # a collection or an alias, not a word
+    if raw[at - 1 : at] == b" " and _PAIR.match(raw, at):
+        return None  # nothing, and then the next pair
     found = _BARE.match(raw, at)
     if _LINE_START.search(raw[max(0, key_at - 80) : key_at]) and sign in {b":", b"="}:
         rest = _REST.match(raw, at)
@@ -235,7 +240,7 @@ def look_at_cookie(text: Text, at: int) -> Iterator[Span]:
 
 
 _BEARER: Final = re.compile(
-    rb"bearer(?:[ \t]{1,8}|%20|\+|[:=][ \t]?)([\w.~+/-]{6,}+=*+)(?!=|\")", re.IGNORECASE
+    rb"bearer(?:[ \t]{1,8}|%20|\+|[:=][ \t]?)([\w.~+/-]{6,}+={0,2}+)", re.IGNORECASE
 )
 _BASIC: Final = re.compile(rb"basic(?:[ \t]{1,8}|%20)([A-Za-z0-9+/]{6,4096}={0,2})", re.IGNORECASE)
 

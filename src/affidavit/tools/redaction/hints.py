@@ -68,19 +68,23 @@ _BENIGN: Final = re.compile(
 )
 """What stands where a secret was left out, or where one will be put in."""
 
-_NAME: Final = re.compile(rb"[a-z0-9]+(?:[-./_:][a-z0-9]+)+")
-"""A name of Kubernetes, a path or a host: lower-case words between dashes, dots and slashes."""
+_NAME: Final = re.compile(rb"[A-Za-z0-9]++(?:[-./_:][A-Za-z0-9]++)++")
+"""A name of Kubernetes, a path, a host: words between dashes, dots and slashes."""
 
-_HEX: Final = re.compile(rb"(?:0x|sha\d+:)?[0-9a-fA-F]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-\w{12}")
+_NAME_WORD: Final = re.compile(rb"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]+)*|[A-Z]{1,12}|[a-z0-9]{1,15}")
+_WORD_EDGES: Final = re.compile(rb"[-./_:]")
+
+_HEX: Final = re.compile(rb"(?:0x|sha\d+:)?(?:[0-9a-f]+|[0-9A-F]+)|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-\w{12}")
 _MIXED: Final = re.compile(rb"(?=.*[0-9])(?=.*[A-Za-z])|(?=.*[a-z])(?=.*[A-Z])")
-_WORD_BYTES_MAX: Final = 15  # of one segment of a name: longer ones with digits are random
-_SEGMENTS: Final = re.compile(rb"[-./_:]")
 
 RANDOM_BYTES_MIN: Final = 16
 """A shorter value carries too little to be told from a word."""
 
 RANDOM_BITS_MIN: Final = 3.2
 """Shannon entropy per byte; 16 random letters and digits have about 3.7, English words below 3."""
+
+HEX_BYTES_MIN: Final = 8
+"""Beside `token` a shorter one is a number or a word."""
 
 SAMPLE_BYTES: Final = 256
 """Of a long value; more adds nothing to the judgement."""
@@ -135,15 +139,13 @@ def _looks_opaque(value: bytes) -> bool:
     if len(value) < 6 or b" " in value or value.isdigit():
         return False
     if _HEX.fullmatch(value):
-        return len(value) >= RANDOM_BYTES_MIN
+        return len(value) >= HEX_BYTES_MIN
     if _is_name(value):
         return False
     return bool(_MIXED.match(value)) or len(value) >= 20
 
 
 def _is_name(value: bytes) -> bool:
-    if not _NAME.fullmatch(value):
-        return False
-    return not any(
-        len(part) > _WORD_BYTES_MAX and not part.isalpha() for part in _SEGMENTS.split(value)
+    return bool(_NAME.fullmatch(value)) and all(
+        _NAME_WORD.fullmatch(part) for part in _WORD_EDGES.split(value)
     )

@@ -19,6 +19,9 @@ from affidavit.tools.redaction.shapes import Text
 KIND: Final = "kubernetes-secret"
 
 SECRET_KINDS: Final = frozenset({"Secret", "SealedSecret"})
+KIND_BYTES_MAX: Final = 32
+"""Of `"kind": "Secret"`, however it is escaped."""
+
 SECRET_FIELDS: Final = ("data", "stringData")
 
 _LINE: Final = re.compile(
@@ -26,7 +29,11 @@ _LINE: Final = re.compile(
     rb"[ \t]*\r?$)?",
 )
 _SECRET_LINE: Final = re.compile(rb"[\"']?secret[\"']?\s*(?:#.*)?")
-_BASE64: Final = re.compile(rb"[A-Za-z0-9+/]{4,}={0,2}")
+_KIND_CUT: Final = re.compile(
+    rb"kind(?:\\*+\"?[ ]?:?[ ]?\\*+[\"']?(?:s(?:e(?:c(?:re?)?)?)?)?)?\Z"
+)
+"""A text that was cut off while it named its kind."""
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/\s]{1,}={0,2}\s*")
 _FLOW_VALUE: Final = re.compile(rb":\s*[\"']?([^\s,{}\"'][^,{}\"']*)")
 
 
@@ -49,7 +56,7 @@ def find_yaml_secrets(text: Text) -> Iterator[Span]:
         return
     stack: list[_Mapping] = []
     orphan: tuple[int, int] | None = None
-    at = 0
+    at, cut_at = 0, _end(text.low)
     for line in text.raw.splitlines(keepends=True):
         start, at = at, at + len(line)
         found = _LINE.match(line.rstrip(b"\r\n"))
@@ -66,20 +73,28 @@ def find_yaml_secrets(text: Text) -> Iterator[Span]:
         if not stack or stack[-1].column != column:
             stack.append(_Mapping(column, start))
         _read_line(stack[-1], found, start, at)
+        if start >= cut_at:
+            stack[-1].has_kind = False
         if orphan and stack[-1].is_secret and column == 0:
             yield from _values(text, *orphan)
             orphan = None
     while stack:
         mapping = stack.pop()
-        if mapping.block is not None and mapping.is_core and not mapping.has_kind:
-            yield from _if_all_base64(text, mapping.block)
+        if mapping.is_core and not mapping.has_kind:
+            yield from _if_all_base64(text, mapping)
         yield from _close(text, mapping, len(text.raw))
 
 
 def _may_hold_yaml(low: bytes) -> bool:
     if b"kind: secret" in low or b'kind: "secret' in low or b"kind: 'secret" in low:
         return True
-    return b"apiversion: v1" in low and low.rfind(b"data:") > low.rfind(b"kind:")
+    return b"apiversion: v1" in low and low.rfind(b"data:") > low.rfind(b"kind:", 0, _end(low))
+
+
+def _end(low: bytes) -> int:
+    """Where a text ends, without a kind that was cut off."""
+    cut = _KIND_CUT.search(low, max(0, len(low) - KIND_BYTES_MAX))
+    return cut.start() if cut else len(low)
 
 
 def _read_line(mapping: _Mapping, found: re.Match[bytes], start: int, end: int) -> None:
@@ -104,9 +119,10 @@ def _close(text: Text, mapping: _Mapping, end: int) -> Iterator[Span]:
             yield from _values(text, *block)
 
 
-def _if_all_base64(text: Text, start: int) -> Iterator[Span]:
-    """The values of a block that looks like a Secret's, whose kind was cut away."""
-    spans = list(_values(text, start, len(text.raw)))
+def _if_all_base64(text: Text, mapping: _Mapping) -> Iterator[Span]:
+    """The values of an object that looks like a Secret, whose kind was cut away."""
+    blocks = mapping.blocks + ([] if mapping.block is None else [(mapping.block, len(text.raw))])
+    spans = [span for block in blocks for span in _values(text, *block)]
     if all(_BASE64.fullmatch(text.raw[span.start : span.end]) for span in spans):
         yield from spans
 
@@ -175,7 +191,7 @@ def find_json_secrets(text: Text) -> Iterator[Span]:
         return
     first = 0
     if not _JSON_KIND.search(text.raw):
-        first = text.low.rfind(b'"kind')
+        first = text.low.rfind(b'"kind', 0, _end(text.low) - 1)
         cut = _JSON_CUT.search(text.raw, max(0, first))
         if not cut:
             return

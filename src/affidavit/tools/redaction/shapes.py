@@ -99,7 +99,7 @@ _PUBLIC: Final = re.compile(
     rb"|(?:DH|EC|DSA) PARAMETERS|PGP (?:PUBLIC KEY BLOCK|SIGNATURE|SIGNED MESSAGE)|PKCS7|CMS"
 )
 _PEM_BODY: Final = re.compile(
-    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt]|\\+u000[aAdD]|Proc-Type:|DEK-Info:|ENCRYPTED|[,:-](?!----))*+"
+    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt]|\\+u000[aAdD]|(?:Proc-Type|DEK-Info|Comment|Version|Hash): ?[\w ,.-]{1,80})*+"
 )
 _PEM_RUN: Final = re.compile(rb"[A-Za-z0-9+/=]{16,}+")
 _PEM_LONG_RUN: Final = re.compile(rb"(?![0-9a-f]{40})[A-Za-z0-9+/=]{40,}+")  # no hash
@@ -178,7 +178,12 @@ def look_at_mail(text: Text, at: int) -> Iterator[Span]:
     if not domain or domain[1].lower() in _UNITS:
         return
     local = _LOCAL.search(text.raw[max(0, at - 64) : at])
-    if local and local[0] != b"git" and local[0].strip(b".-+_"):
+    if not local:
+        return
+    start = at - len(local[0])
+    if text.raw[start - 1 : start] == b":" and b"//" in text.raw[max(0, start - 72) : start]:
+        return  # the password of a URL
+    if local[0] != b"git" and local[0].strip(b".-+_"):
         yield Span(at - len(local[0].lstrip(b".-+")), domain.end(), "e-mail")
 
 

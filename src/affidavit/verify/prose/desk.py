@@ -131,7 +131,7 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             found = found if plain else found & call.by_claim.get(stem(low), frozenset())
             for word in token.stems:
                 found = found | index.get(word, frozenset())
-                if word not in index:
+                if plain and word not in index:
                     found = found | call.by_name.get(word, frozenset())
             if not found and low in call.by_owner:
                 found = call.by_owner[low]

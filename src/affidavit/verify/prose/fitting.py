@@ -14,6 +14,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
+from affidavit.contract.evidence import Row
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause, speaks_of_others
 from affidavit.verify.prose.desk import TOLD, WHOLE
@@ -73,17 +74,46 @@ def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | No
         return _told(figure, binding, near) or None
     about = binding.call.about_stems
     best = tuple(record for record in binding.records() if is_timed(record, moment, window))
-    if any(_fits(figure, record, near, about, strict=False) for record in best):
+    fitted = tuple(
+        record for record in best if _fits(figure, record, near, about, strict=False)
+    )
+    if fitted and is_singled(figure, binding, fitted):
         return True
     wider = tuple(
         record for record in binding.wider()
         if is_timed(record, moment, window) and _as_near(record, best, near)
     )  # fmt: skip
-    if any(_fits(figure, record, near, about, strict=True) for record in wider):
+    fitted = tuple(record for record in wider if _fits(figure, record, near, about, strict=True))
+    if fitted and is_singled(figure, binding, fitted):
         return True
     if is_whole(figure):
         return None
     return False if best and _refuted(figure, best, near) else None
+
+
+_ONE_OF: Final = frozenset(
+    "a an one another some each every first second third next last latest earliest among sample other 一 其中 某 每 各 另".split()
+)
+
+
+def is_singled(figure: Figure, binding: Binding, holding: tuple[RecordView, ...]) -> bool:
+    """Whether the clause says which of several rows it means, or the number stands in all of them.
+
+    Where nothing in the clause tells one row from the next, a number of one row is said of none.
+    """
+    rows = [record for record in holding if isinstance(record.fact, Row)]
+    if not rows or len(rows) < len(holding):
+        return True
+    words = {token.text.casefold() for token in figure.clause.tokens}
+    if words & _ONE_OF or any(word.endswith("est") for word in words):
+        return True
+    here = frozenset(item.place for item in rows)
+    for shape in {row.shape for row in rows}:
+        same = frozenset(item.place for item in binding.call.records if item.shape == shape)
+        spoken = frozenset(item.place for item in binding.records() if item.shape == shape)
+        if spoken < same or len(same) < 2 or same <= here:
+            return True
+    return False
 
 
 def _told(figure: Figure, binding: Binding, near: Near) -> bool:

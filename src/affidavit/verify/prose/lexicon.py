@@ -286,6 +286,7 @@ ALIKE: Final = tuple(
         "build builds job jobs",
         "runner runners worker workers",
         "age old",
+        "balancer balancers loadbalancer lb",
         "pod pods host hosts hostname instance instances node nodes machine machines",
     )
 )

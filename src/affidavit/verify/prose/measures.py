@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
@@ -111,9 +111,32 @@ def _grants(item: GrantedNumber, figure: figures.Figure, chosen: list[Binding]) 
             and fitting.is_timed(record, moment, None)
             and (item.counts or fitting.is_meant_best(item.names, record, near, stated))
         ]
-        if binding.call.id == item.call and at and (not item.counts or set(item.facts) <= spoken):
+        if binding.call.id != item.call or not at or not _is_within(clause_span(figure, binding), item):
+            continue
+        if item.counts:
+            if set(item.facts) <= spoken:
+                return True
+        elif fitting.is_singled(figure, binding, tuple(at)):
             return True
     return False
+
+
+def clause_span(
+    figure: figures.Figure, binding: Binding
+) -> tuple[datetime, datetime] | None:
+    """The window that the figure's clause is about."""
+    return window_of(figure.clause, binding, figure)
+
+
+def _is_within(span: tuple[datetime, datetime] | None, item: GrantedNumber) -> bool:
+    """Whether the clause's window is no wider than the one that the statement proved."""
+    if span is None or item.window is None:
+        return True
+    start, end = item.window
+    return start <= span[0] and (span[1].year == datetime.max.year or span[1] <= end + _SECOND)
+
+
+_SECOND: Final = timedelta(seconds=1)
 
 
 def _by_field(

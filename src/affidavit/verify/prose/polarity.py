@@ -73,11 +73,17 @@ def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
             binding.call.records[at]
             for binding in bindings
             if binding.call.id != TOLD
-            for at in desk.places(binding.call, token) & frozenset().union(*binding.allowed)
+            for at in _holding(desk, binding, token)
         ]
         if records and all(denies(record, token.stems) for record in records):
             return True
     return False
+
+
+def _holding(desk: Desk, binding: Binding, token: Token) -> frozenset[int]:
+    """The records that hold a token: of those that the clause speaks of, else of the wider ones."""
+    held = desk.places(binding.call, token)
+    return held & frozenset().union(*binding.best) or held & frozenset().union(*binding.allowed)
 
 
 def _tells(token: Token) -> bool:
@@ -95,6 +101,10 @@ def denial_shown(clause: Clause, place: int, bindings: list[Binding]) -> bool | 
     """
     behind = clause.tokens[place + 1 : place + 2]
     if any(token.text.casefold() in EVERY_WORDS for token in behind):
+        return False
+    if clause.tokens[place].text.casefold() == "no" and any(
+        token.text.casefold() in _NOTHING_BEHIND for token in behind
+    ):
         return False
     records = _records(bindings)
     for token in _behind(clause, place):
@@ -157,6 +167,8 @@ def is_denial_asked(desk: Desk, clause: Clause) -> bool:
     return not negators_of(clause) or bool(negators_of(Clause(tokenize(desk.asked_text))))
 
 
+_NOTHING_BEHIND: Final = frozenset("of with for in time times".split())
+"""What cannot stand behind "no" in a sentence that says something."""
 EVERY_WORDS: Final = frozenset("all every each both 都 全 全部 所有 每个".split())
 SUCCEEDING: Final = frozenset(
     stem(word) for word in

@@ -80,7 +80,7 @@ def holds_for_all(
         found = desk.places(call, token)
         if found:
             domain = domain & found or domain
-        elif _says(token) and len(ranged) == 1 and len(_subjects(call)) < 2:
+        elif _says(token) and token is ranged[0] and len(_subjects(call)) < 2:
             return False
     for found in binding.allowed:
         if len(binding.allowed) == 1 and found & domain and _names_before(clause, place):
@@ -187,7 +187,7 @@ def _told(clause: Clause, binding: Binding, place: int) -> bool:
 def holds_for_only(desk: Desk, clause: Clause, binding: Binding) -> bool:
     """Whether no other record of the same shape holds what is said only of the clause's names."""
     if binding.call.id == TOLD:
-        return any(
+        return not _is_one(clause) and any(
             "only" in record.stems or "仅" in record.text or "只" in record.text
             for record in binding.records()
         )
@@ -195,6 +195,8 @@ def holds_for_only(desk: Desk, clause: Clause, binding: Binding) -> bool:
     if call.call.envelope.truncated:
         return False
     names = [desk.places(call, token) for token in clause.names if desk.places(call, token)]
+    if _is_one(clause):
+        return _counts_one(desk, clause, binding)
     said = [
         desk.places(call, token) for token in clause.tokens
         if token.kind is Kind.WORD and token.role is Role.CONTENT
@@ -203,3 +205,26 @@ def holds_for_only(desk: Desk, clause: Clause, binding: Binding) -> bool:
     if not names or not said:
         return any(token.stated is not None for token in clause.tokens)
     return frozenset.intersection(*said) <= frozenset().union(*names)
+
+
+_ONES: Final = frozenset("one single 一 1 一个 一条 一次 一台".split())
+
+
+def _is_one(clause: Clause) -> bool:
+    """Whether "only" is said of how many: only one, 只有一个."""
+    place = only_of(clause)
+    behind = clause.tokens[place + 1 : place + 2] if place is not None else ()
+    return any(token.text.casefold() in _ONES for token in behind)
+
+
+def _counts_one(desk: Desk, clause: Clause, binding: Binding) -> bool:
+    """Whether one item alone holds what the clause says."""
+    call = binding.call
+    said = [
+        desk.places(call, token) for token in binding.held
+        if 0 < len(desk.places(call, token)) <= len(call.records)
+    ]  # fmt: skip
+    if not said:
+        return False
+    holding = frozenset.intersection(*said) - call.frames
+    return len({place for place in holding if call.records[place].shape != "report"}) == 1

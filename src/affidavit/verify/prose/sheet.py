@@ -54,6 +54,7 @@ class GrantedNumber:
     operator: str = "="
     counts: bool = False
     names: frozenset[str] = frozenset()
+    window: tuple[datetime, datetime] | None = None
 
 
 @dataclass(frozen=True, slots=True)

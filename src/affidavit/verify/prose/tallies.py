@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
+from affidavit.contract.evidence import Row
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import OTHERS, Clause
 from affidavit.verify.prose.desk import TOLD, Desk
@@ -14,8 +15,9 @@ from affidavit.verify.prose.lexicon import FUNCTION
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.counting import group_sizes
 from affidavit.verify.statements.fields import read_number
+from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.units import agrees, named_unit, unit_of
-from affidavit.verify.statements.words import parts_of, stem
+from affidavit.verify.statements.words import parts_of, stem, stems_of
 
 
 def may_count(figure: Figure) -> bool:
@@ -43,7 +45,7 @@ def by_count(
     desk: Desk, figure: Figure, binding: Binding, before: Binding | None
 ) -> frozenset[int] | None:
     """The records that are so many and hold the clause's words; None where no count is that."""
-    if binding.call.id == TOLD or not may_count(figure):
+    if binding.call.id == TOLD or not may_count(figure) or _is_field(figure, binding):
         return None
     number = figure.stated.number
     places = counted(desk, binding, figure.clause, figure.token)
@@ -58,6 +60,24 @@ def by_count(
     if number in _whole(figure, binding, before):
         return places
     return None
+
+
+def _is_field(figure: Figure, binding: Binding) -> bool:
+    """Whether the records name what the number says in a field of their own: `queued`, `restarts`.
+
+    Then the field has to hold the number, and no count stands for it. A field whose number the
+    clause gives elsewhere ("3 requests with status 502") is not meant.
+    """
+    near = near_words(figure)
+    meant = frozenset(other for word in near.all for other in kin(word))
+    given = {token.stated.number for token in figure.clause.tokens if token.stated is not None}
+    rows = [record for record in binding.records() if isinstance(record.fact, Row)]
+    return any(
+        field.number is not None and not field.loose and field.number not in given
+        and stems_of(field.name.rsplit(".", 1)[-1]) <= meant
+        for record in rows
+        for field in record.fields
+    )  # fmt: skip
 
 
 def _whole(figure: Figure, binding: Binding, before: Binding | None) -> frozenset[Decimal]:
@@ -162,6 +182,9 @@ def listed(tokens: Iterable[Token]) -> tuple[int, ...]:
 def repeats(clause: Clause) -> bool:
     """Whether a list names the same thing twice ("a-1 and a-1"): then it lists something else."""
     run: list[str] = []
+    named = [token.text.casefold() for token in clause.names if not token.text.isalpha()]
+    if any(named.count(name) > 1 for name in named):
+        return True
     for token in clause.tokens:
         if token.kind in {Kind.NAME, Kind.MOMENT, Kind.QUOTE}:
             if token.text.casefold() in run:

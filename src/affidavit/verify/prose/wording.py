@@ -106,9 +106,7 @@ def _is_new_argument(sheet: Sheet, clause: Clause, place: int) -> bool:
     before = clause.tokens[place - 1].text.casefold() if place else ""
     if before in _POINTING or sheet.desk.is_asked(token):
         return False
-    if any(sheet.desk.is_called(call, token) for call in sheet.desk.calls):
-        return False
-    return not (sheet.context.granted.whole and place <= 1)
+    return not any(sheet.desk.is_called(call, token) for call in sheet.desk.calls)
 
 
 def _is_argument(clause: Clause, place: int) -> bool:

@@ -42,15 +42,19 @@ def first(**changes: Any) -> str:
     return sheet(row(1, **changes), *rest)
 
 
+def refused(**changes: Any) -> str:
+    """A sheet whose first row is unsupported, and says so over all: one flaw is left to make."""
+    rest = [row(item.number) for item in SENTENCES[1:]]
+    return sheet(row(1, **UNSUPPORTED | changes), *rest, verdict="UNSUPPORTED")
+
+
 UNSUPPORTED = {"verdict": "UNSUPPORTED", "issue": "OVERSTATED", "unsupported_parts": ["were 5"]}
 
 
 @pytest.mark.spec("M2")
 def test_the_verdict_is_computed_from_the_rows() -> None:
     assert read_verdict(sheet(), DRAFT).verdict is SemanticVerdict.SUPPORTED
-    rest = [row(item.number) for item in SENTENCES[1:]]
-    refused = sheet(row(1, **UNSUPPORTED), *rest, verdict="UNSUPPORTED")
-    assert read_verdict(refused, DRAFT).verdict is SemanticVerdict.UNSUPPORTED
+    assert read_verdict(refused(), DRAFT).verdict is SemanticVerdict.UNSUPPORTED
     advice = [row(item.number) for item in SENTENCES[:-2]]
     advice += [row(item.number, evidence_ids=[]) for item in SENTENCES[-2:]]
     assert read_verdict(sheet(*advice), DRAFT).verdict is SemanticVerdict.SUPPORTED
@@ -63,10 +67,10 @@ LIES = {
     "supported by an unknown call": first(evidence_ids=["call_0099"]),
     "supported over all against a row": first(**UNSUPPORTED),
     "unsupported over all against the rows": sheet(verdict="UNSUPPORTED"),
-    "unsupported without words": first(**UNSUPPORTED | {"unsupported_parts": []}),
-    "unsupported without an issue": first(**UNSUPPORTED | {"issue": "NONE"}),
-    "unsupported words that nobody wrote": first(**UNSUPPORTED | {"unsupported_parts": ["DNS"]}),
-    "unsupported words that are nothing": first(**UNSUPPORTED | {"unsupported_parts": [""]}),
+    "unsupported without words": refused(unsupported_parts=[]),
+    "unsupported without an issue": refused(issue="NONE"),
+    "unsupported words that nobody wrote": refused(unsupported_parts=["DNS"]),
+    "unsupported words that are nothing": refused(unsupported_parts=[""]),
     "a sentence missing": sheet(*[row(item.number) for item in SENTENCES[1:]]),
     "a sentence twice": sheet(row(1), *[row(item.number) for item in SENTENCES]),
     "a sentence that is not there": sheet(row(99), *[row(item.number) for item in SENTENCES]),
