@@ -101,7 +101,9 @@ def measure_kept(folder: Path, show: bool) -> None:
     for name, count in before.items():
         share = 100 * after[name] / count if count else 100.0
         print(f"{share:7.2f} % kept of {count} {name}")
-    print("masked:", ", ".join(f"{count} {kind}" for kind, count in masks.most_common()) or "nothing")
+    print(
+        "masked:", ", ".join(f"{count} {kind}" for kind, count in masks.most_common()) or "nothing"
+    )
 
 
 if __name__ == "__main__":

@@ -58,7 +58,7 @@ def undecided_json(head: RunHead, view: RunView) -> dict[str, object]:
         "run_state": str(head.state),
         "outcome": None,
         "decision": None,
-        "agent_status": None,
+        "agent_status": str(AgentStatus.NEED_APPROVAL) if view.waiting() else None,
         "stop_reason": None,
         "failure_code": None,
         "question": head.question,
@@ -70,8 +70,25 @@ def undecided_json(head: RunHead, view: RunView) -> dict[str, object]:
         "usage": usage_json(spent),
         "affidavit": None,
         "paused": head.paused,
+        "waits_for": [
+            {"tool_call_id": call.tool_call_id, "tool": call.tool, "reason": reason}
+            for reason, call in _waits_for(view)
+        ],
         "status": None if view.status is None else str(view.status),
     }
+
+
+def _waits_for(view: RunView) -> Iterator[tuple[str, CallView]]:
+    """What a person has to say something about: a decision, or what became of an effect."""
+    yield from (("approval", call) for call in view.waiting())
+    yield from (("outcome", call) for call in view.unresolved())
+
+
+_SAY: Final = {
+    "approval": "{tool_call_id} ({tool}) waits for a decision: affidavit approvals list",
+    "outcome": "{tool_call_id} ({tool}) may have happened: affidavit runs resolve {run_id} "
+    "{tool_call_id} done|not-done --by NAME",
+}
 
 
 def show_release(release: ReleaseRecord, affidavit: Path | None, *, as_json: bool) -> int:
@@ -97,4 +114,12 @@ def show_undecided(head: RunHead, view: RunView, *, as_json: bool) -> int:
             f"Question  {' '.join(head.question.split())}\n"
             f"Go on with it: affidavit runs resume {head.run_id}"
         )
+        for reason, call in _waits_for(view):
+            say(
+                one_line(
+                    _SAY[reason].format(
+                        run_id=head.run_id, tool_call_id=call.tool_call_id, tool=call.tool
+                    )
+                )
+            )
     return EXIT_WAITING

@@ -30,6 +30,10 @@ app = typer.Typer(
 )
 runs = typer.Typer(help="Runs of this machine.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(runs, name="runs")
+approvals = typer.Typer(
+    help="Actions that wait for a person.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(approvals, name="approvals")
 
 
 class IncidentsByDefault(TyperGroup):
@@ -52,6 +56,11 @@ app.add_typer(evaluations, name="eval")
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
 StoreUrl = Annotated[str, typer.Option("--store", help="Where runs live: sqlite:PATH or memory:.")]
 RunId = Annotated[str, typer.Argument(help="The id of a run.", metavar="RUN_ID")]
+CallId = Annotated[str, typer.Argument(help="The id of one of its calls.", metavar="CALL_ID")]
+By = Annotated[str, typer.Option("--by", help="The name of the person who says so.")]
+Digest = Annotated[
+    str, typer.Option("--digest", help="Only if exactly this action waits: the page's digest.")
+]
 FileOrRun = Annotated[
     str, typer.Argument(help="An affidavit file, or the id of a run.", metavar="FILE|RUN_ID")
 ]
@@ -229,6 +238,65 @@ def runs_pause(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> No
     from affidavit.cli import running
 
     running.ask_run(run_id, "pause", store, as_json=as_json)
+
+
+@runs.command("resolve")
+def runs_resolve(  # noqa: PLR0913 - one parameter an option
+    run_id: RunId,
+    call_id: CallId,
+    outcome: Annotated[
+        str, typer.Argument(help="What became of its effect.", metavar="done|not-done")
+    ],
+    by: By,
+    store: StoreUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Record what became of a call whose outcome is unknown; it is never tried again."""
+    from affidavit.cli import approving
+
+    approving.resolve(run_id, call_id, outcome, by, store, as_json=as_json)
+
+
+@approvals.command("list")
+def approvals_list(store: StoreUrl = "", as_json: Json = False) -> None:
+    """Every action that waits: its tool, its full arguments, the records behind it."""
+    from affidavit.cli import approving
+
+    approving.list_approvals(store, as_json=as_json)
+
+
+@approvals.command("approve")
+def approvals_approve(  # noqa: PLR0913 - one parameter an option
+    run_id: RunId,
+    call_id: CallId,
+    by: By,
+    digest: Digest = "",
+    store: StoreUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Let exactly this action happen, once. Neither the requester nor the agent may."""
+    from affidavit.cli import approving
+    from affidavit.tools.approval_desk import Decision
+
+    said = Decision(run_id, call_id, True, by, digest or None)
+    approving.decide(said, store, as_json=as_json)
+
+
+@approvals.command("reject")
+def approvals_reject(  # noqa: PLR0913 - one parameter an option
+    run_id: RunId,
+    call_id: CallId,
+    by: By,
+    digest: Digest = "",
+    store: StoreUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Refuse this action; the run goes on without it."""
+    from affidavit.cli import approving
+    from affidavit.tools.approval_desk import Decision
+
+    said = Decision(run_id, call_id, False, by, digest or None)
+    approving.decide(said, store, as_json=as_json)
 
 
 @runs.command("resume")

@@ -7,7 +7,8 @@ on cases that they never saw. Nothing of the shipped file is used here, since it
     half    of a signal: the median of what rises above that
 
 That share and the weight of each signal, and how much a callee explains, are found by going round
-them one at a time, keeping what ranks the guilty higher, until a round changes nothing.
+them one at a time, keeping what ranks the guilty higher, until a round changes nothing. A signal
+that no case shows gets no say: nothing is known of its scale.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ STEPS: Final = (0.0, 0.3, 0.6, 1.0, 1.5, 2.0)
 
 EXPLAINED: Final = (0.0, 0.3, 0.6)
 
-ROUNDS_MAX: Final = 3
-"""A round rarely changes anything after the second."""
+ROUNDS_MAX: Final = 2
+"""A third rarely changes anything."""
 
 EXTERNAL: Final = 0.5
 """What a thing without telemetry of its own keeps; too few cases have one to fit it."""
@@ -118,7 +119,9 @@ def _scaled(signal: Signal, cases: Sequence[Told]) -> tuple[Weight, ...]:
 
 def _scale(zero: float, strengths: Iterable[float]) -> Weight:
     above = [strength - zero for strength in strengths if strength > zero]
-    return Weight(weight=1.0, zero=zero, half=median(above) if above else 1.0)
+    if not above:
+        return Weight(weight=0.0, zero=zero, half=1.0)
+    return Weight(weight=1.0, zero=zero, half=median(above))
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

@@ -168,11 +168,11 @@ def test_a_conclusion_says_abnormal_only_of_what_a_tool_called_so() -> None:
 
 
 def test_a_slow_edge_is_told_of_the_callee_as_it_was_recorded() -> None:
-    name = "transit time of calls from api"
+    name = "transit time from api"
     edge = change("db", name).model_validate({**dict(change("db", name)), "statistic": None})
     draft = concluded(saw(1, "trace_edges", edge, Edge(source="api", target="db")))
     told = draft["conclusion"]["text"]
-    assert told == "db is abnormal: transit time of calls from api rose from 1.25 ms to 250 ms."
+    assert told == "db is abnormal: transit time from api rose from 1.25 ms to 250 ms."
 
 
 def test_what_was_looked_at_as_well_stands_beside_the_place() -> None:

@@ -217,7 +217,10 @@ def test_a_kubernetes_secret_keeps_names_and_loses_values(text: str) -> None:
 @pytest.mark.parametrize("size", range(40, len(YAML_SECRET), 7))
 def test_a_secret_that_was_cut_off_anywhere_is_masked(size: int) -> None:
     """Whatever was cut away, the kind among it."""
-    for text in (YAML_SECRET[:size], json.dumps(SECRET | {"kind": "Secret"}, sort_keys=True)[:size]):
+    for text in (
+        YAML_SECRET[:size],
+        json.dumps(SECRET | {"kind": "Secret"}, sort_keys=True)[:size],
+    ):
         out = redact_text(text).text
         assert b64(PASSWORD)[:6] not in out
         assert b64("harbour")[:6] not in out
@@ -248,6 +251,9 @@ def test_a_private_key_with_something_before_each_line_is_masked() -> None:
     json_lines = "\n".join(json.dumps({"log": line}) for line in lines)
     assert not [line for line in PEM_BODY if line in redact_text(json_lines).text]
     assert all(json.loads(line) for line in redact_text(json_lines).text.splitlines())
+    streams = {"values": [[str(n), line] for n, line in enumerate(lines)]}
+    assert not [line for line in PEM_BODY if line in redact_text(json.dumps(streams)).text]
+    assert not [line for line in PEM_BODY if line in json.dumps(redact_json(streams).value)]
 
 
 def test_base64_of_a_private_key_is_masked_and_of_a_certificate_is_not() -> None:

@@ -37,7 +37,7 @@ HANDED: Final = "work that ends at it"
 """Names of the two strengths of interruptions that no single step shows."""
 
 FAILED_PREFIX: Final = "failed spans of"
-TRANSIT_PREFIX: Final = "transit time of calls"
+TRANSIT_PREFIX: Final = "transit time"
 SELF_PREFIX: Final = "self time of"
 
 

@@ -10,7 +10,9 @@ the same bytes.
     assigned    secrets that are known by the name, header or URL beside them
     kubernetes  the values of Kubernetes Secrets in YAML, and in JSON that cannot be parsed
     scan        one text: a fast search for needles, a close look at what it hits
-    documents   JSON, structurally and in place
+    literals    the bytes of a JSON document, literal by literal
+    objects     what an object of JSON says of its own members
+    documents   JSON, structurally and in place; the three doors
 
 Deliberately absent: entropy without a hint (pod names, trace ids, hashes, digests and uuids are
 what a diagnosis consists of), and any way back from a mask to its secret.

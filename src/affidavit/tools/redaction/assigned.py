@@ -43,6 +43,7 @@ _BARE: Final = re.compile(
 _QUERY: Final = re.compile(rb"(?:(?!%26)[^\s\"'`<>&\\;#])*+")
 _REST: Final = re.compile(rb"[^\r\n]*")
 _LINE_START: Final = re.compile(rb"(?:^|[\r\n])[ \t]*(?:- |export |set )?[\"']?\Z")
+_INDENT: Final = re.compile(rb"\n[ \t]*\Z")  # a block scalar's, which holds quotes as they are
 _PAIR: Final = re.compile(rb"[\w.-]{1,64}=")
 _NEXT_PAIR: Final = re.compile(rb"[\s,;&][\w.-]{1,64}[=:]")
 _BLOCK: Final = re.compile(rb"[|>][-+0-9]{0,2}[ \t]*\r?\n(?P<indent>[ \t]+)")
@@ -98,7 +99,7 @@ def _is_prose(text: Text, key_at: int, span: Span) -> bool:
 
 def _quote(text: Text, bare: bool, sign: bytes, close: bytes, span: Span) -> bytes:
     """Quotes for the mask of a bare word where YAML or JSON would read the mask as a list."""
-    if not bare or sign != b":":
+    if not bare or sign != b":" or _INDENT.search(text.raw[max(0, span.start - 16) : span.start]):
         return b""
     if close.endswith(b'"'):
         return close
@@ -120,7 +121,7 @@ def _value(text: Text, key_at: int, at: int, sign: bytes, kind: str) -> Span | N
         found = _QUERY.match(raw, at)
         return Span(at, found.end(), kind) if found and found[0] else None
     if sign == b":" and (block := _BLOCK.match(raw, at)):
-        return Span(block.start("indent"), end_of_block(raw, block), kind)
+        return Span(block.end(), end_of_block(raw, block), kind)
     if sign == b":" and raw[at : at + 1] in {b"[", b"{", b"&", b"*"}:
         return None  # a collection or an alias, not a word
     if raw[at - 1 : at] == b" " and _PAIR.match(raw, at):
@@ -146,13 +147,11 @@ def end_of_quoted(raw: bytes, begin: int, slashes: bytes, quote: bytes) -> int:
         run = len(found[0]) - 1
         if run == level or run < level or (level == 0 and run % 2 == 0):
             # An even run at level 0 is escaped backslashes, which belong to the value.
-            return found.end() - 1 - (level if run >= level else run)
+            return found.end() - 1 - min(level, run)
     return len(raw)
 
 
-_STOPS: Final = {
-    quote: re.compile(rb"\\*+" + quote + rb"|\n") for quote in (b'"', b"'", b"`")
-}
+_STOPS: Final = {quote: re.compile(rb"\\*+" + quote + rb"|\n") for quote in (b'"', b"'", b"`")}
 
 
 def end_of_block(raw: bytes, block: re.Match[bytes]) -> int:

@@ -14,15 +14,24 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from affidavit.core.canonical import NotCanonical, canonical_json
+from affidavit.core.canonical import canonical_json
 from affidavit.tools.redaction.assigned import header_value
-from affidavit.tools.redaction.hints import Strength, hint_of, is_secret, looks_random
-from affidavit.tools.redaction.kubernetes import KIND, SECRET_FIELDS, SECRET_KINDS
-from affidavit.tools.redaction.marks import ECHOES_MAX, Mask, Marks, Span, replace
-from affidavit.tools.redaction.scan import RULES, Rule, find_spans, live_rules
+from affidavit.tools.redaction.hints import Strength, is_secret, looks_random
+from affidavit.tools.redaction.kubernetes import KIND
+from affidavit.tools.redaction.literals import (
+    Edits,
+    Members,
+    end_of_document,
+    is_canonical,
+    rewritten,
+)
+from affidavit.tools.redaction.marks import ECHOES_MAX, Marks, Mask, Span, replace
+from affidavit.tools.redaction.objects import NO_HINT, SECRET_VALUE, Hint, ObjectHints
+from affidavit.tools.redaction.scan import RULES, find_spans, live_rules
+from affidavit.tools.redaction.shapes import PRIVATE_KEY, Rule
 
 NESTED_MAX: Final = 4
 """Documents inside texts inside documents; deeper ones are read as text."""
@@ -34,23 +43,10 @@ PARTS_MAX: Final = 8
 """Documents that begin on a line of a text and may end on another one; each failed attempt costs
 one more reading of the rest."""
 
-Hint = tuple[Strength, str]
-NO_HINT: Final[Hint] = (Strength.NONE, "")
-_SECRET: Final[Hint] = (Strength.STRONG, KIND)
-
-_LITERAL: Final = re.compile(
-    rb"\"(?:[^\"\\]|\\.)*+\"|-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN", re.DOTALL
-)
 _HIDDEN: Final = re.compile(rb"\\u00[2-7]|\\/")
 """Escapes of plain letters and slashes: the bytes do not show what the text says."""
 _PART: Final = re.compile(rb"^[ \t]*(?=[\[{])", re.MULTILINE)
 _ECHO_SAFE: Final = re.compile(rb"[!#-\[\]-~]+")
-
-
-class Members(tuple[tuple[str, object], ...]):
-    """An object as its pairs, in order, doubled keys and all."""
-
-    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,8 @@ def redact_text(text: str) -> Redacted:
     raw = _to_bytes(text)
     redaction = Redaction(Marks.after(raw), _live(raw))
     out = redaction.echoed(redaction.text(raw))
-    return Redacted(text if out == raw else _to_text(out), redaction.marks.masks())
+    left = text if out == raw else _to_text(out)
+    return Redacted(left, redaction.marks.masks(left))
 
 
 def redact_json(value: object) -> RedactedJson:
@@ -87,7 +84,10 @@ def redact_json(value: object) -> RedactedJson:
     if redaction.marks.echoes:
         redaction.only_echoes = True
         out = redaction.value(out, NO_HINT, Edits(), 0)
-    return RedactedJson(out, redaction.marks.masks())
+    if not redaction.marks.known:
+        return RedactedJson(out, ())
+    shown = json.dumps(out, default=str, skipkeys=True)
+    return RedactedJson(out, redaction.marks.masks(shown))
 
 
 def _prepare(value: object) -> Redaction:
@@ -95,7 +95,12 @@ def _prepare(value: object) -> Redaction:
         shown = _to_bytes(json.dumps(value, ensure_ascii=False, default=str, skipkeys=True))
     except (ValueError, RecursionError):
         return Redaction(Marks(), RULES)
-    return Redaction(Marks.after(shown), _live(shown))
+    redaction = Redaction(Marks.after(shown), _live(shown))
+    if b"-----BEGIN" in shown:  # its lines may be texts of their own
+        lines = [span for span in find_spans(shown, redaction.rules) if span.kind == PRIVATE_KEY]
+        for line in lines:
+            redaction.marks.echoes[shown[line.start : line.end]] = PRIVATE_KEY.encode()
+    return redaction
 
 
 def redact_bytes(raw: bytes) -> bytes:
@@ -108,7 +113,7 @@ def redact_bytes(raw: bytes) -> bytes:
     out = redaction.echoed(redaction.text(raw))
     if out == raw:
         return raw
-    if _is_canonical(raw):  # a masked key may sort elsewhere
+    if is_canonical(raw):  # a masked key may sort elsewhere
         out = canonical_json(json.loads(out))
     return out
 
@@ -118,35 +123,12 @@ def _live(raw: bytes) -> tuple[Rule, ...]:
     return RULES if _HIDDEN.search(raw) else live_rules(raw.lower())
 
 
-def _is_canonical(raw: bytes) -> bool:
-    if raw[:1] not in {b"{", b"["} or raw[-1:] not in {b"}", b"]"}:
-        return False
-    try:
-        return canonical_json(json.loads(raw)) == raw
-    except (NotCanonical, ValueError, RecursionError):
-        return False
-
-
 def _to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
 def _to_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogatepass")
-
-
-@dataclass(slots=True)
-class Edits:
-    """The literals of one document by their place in its bytes, and what becomes of them."""
-
-    place: int = 0
-    changed: dict[int, str] = field(default_factory=dict)
-
-    def take(self, old: object, new: object) -> None:
-        """The next literal of the document was read."""
-        if new is not old and new != old:
-            self.changed[self.place] = str(new)
-        self.place += 1
 
 
 @dataclass(slots=True)
@@ -162,6 +144,10 @@ class Redaction:
         if self.only_echoes:
             return self.echoed(raw)
         spans = find_spans(raw, self.rules)
+        if any(span.kind == PRIVATE_KEY for span in spans):
+            # Its lines may stand in one literal each; apart they could not be told.
+            raw = replace(raw, [span for span in spans if span.kind == PRIVATE_KEY], self.marks)
+            spans = find_spans(raw, self.rules)
         if not spans and not (self.rules is RULES and b"\\" in raw):
             return raw
         if nested < NESTED_MAX:
@@ -178,12 +164,16 @@ class Redaction:
         if not self.marks.echoes:
             return raw
         words = sorted(self.marks.echoes, key=len, reverse=True)
-        kinds = self.marks.known
         return re.sub(
             b"|".join(re.escape(word) for word in words),
-            lambda found: self.marks.mark(kinds[of := self.marks.echoes[found[0]]][0], of),
+            lambda found: self._echo(found[0]),
             raw,
         )
+
+    def _echo(self, word: bytes) -> bytes:
+        of = self.marks.echoes[word]
+        kind, _ = self.marks.known.get(of, (PRIVATE_KEY, 0))
+        return self.marks.mark(kind, of)
 
     def _masked(self, raw: bytes, spans: list[Span]) -> bytes:
         out = replace(raw, spans, self.marks)
@@ -217,7 +207,7 @@ class Redaction:
             part = self.document(raw[start:end], nested)
             if part is None and failures < PARTS_MAX:
                 failures += 1
-                end = _end_of_document(raw, start)
+                end = end_of_document(raw, start)
                 part = self.document(raw[start:end], nested) if end > start else None
             if part is not None:
                 out += [raw[done:start], part]
@@ -233,7 +223,7 @@ class Redaction:
             self.value(value, NO_HINT, edits, 0, nested)
         except (ValueError, RecursionError):
             return None
-        return _rewritten(raw, edits)
+        return rewritten(raw, edits)
 
     def value(self, value: object, hint: Hint, edits: Edits, depth: int, nested: int = 0) -> object:
         """A value of a document, in the order of its bytes."""
@@ -268,8 +258,8 @@ class Redaction:
         nested: int,
     ) -> object:
         pairs = value if isinstance(value, Members) else tuple(value.items())
-        own = _Object.of(pairs)
-        inherited = hint if hint is _SECRET else NO_HINT
+        own = ObjectHints.of(pairs)
+        inherited = hint if hint is SECRET_VALUE else NO_HINT
         out: dict[object, object] = {}
         changed = False
         for key, item in pairs:
@@ -277,7 +267,9 @@ class Redaction:
             if isinstance(key, str):
                 name = self._leaf(key, NO_HINT, NESTED_MAX)
                 edits.take(key, name)
-            below = inherited if inherited is _SECRET else own.hint_below(key, self.only_echoes)
+            below = (
+                inherited if inherited is SECRET_VALUE else own.hint_below(key, self.only_echoes)
+            )
             new = self.value(item, below, edits, depth + 1, nested)
             changed = changed or new is not item or name is not key
             out[name] = new
@@ -321,73 +313,8 @@ class Redaction:
         digits = str(value).encode("ascii")
         if strength is Strength.STRONG and len(digits) >= 4:
             return _to_text(self.marks.mark(kind, digits))
-        return value if not find_spans(digits, ()) else _to_text(self.marks.mark("card-number", digits))
-
-
-@dataclass(frozen=True, slots=True)
-class _Object:
-    """What an object says of its own members."""
-
-    is_secret: bool
-    named: Hint
-
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[object, object]]) -> _Object:
-        """Whether it is a Kubernetes Secret, or a name beside a value."""
-        is_secret_, named = False, NO_HINT
-        for key, item in pairs:
-            if key == "kind" and item in SECRET_KINDS:
-                is_secret_ = True
-            elif key in {"name", "Name", "key", "Key", "header"} and isinstance(item, str):
-                named = _hint(item)
-        return cls(is_secret_, named)
-
-    def hint_below(self, key: object, quiet: bool) -> Hint:
-        """What the object and the key say of the value there."""
-        if quiet or not isinstance(key, str):
-            return NO_HINT
-        if self.is_secret and key in SECRET_FIELDS:
-            return _SECRET
-        if key in {"value", "Value"} and self.named is not NO_HINT:
-            return self.named
-        return _hint(key)
-
-
-_HEADER_NAMES: Final = frozenset(
-    "authorization proxy-authorization x-authorization cookie set-cookie cookie2 set-cookie2".split()
-)
-
-
-def _hint(key: str) -> Hint:
-    """What a key promises; of a header its own name stands for the kind."""
-    low = key.lower()
-    if low in _HEADER_NAMES:
-        return Strength.WEAK, low
-    if len(low) > 64:
-        low = low[-64:]
-    strength, kind = hint_of(_to_bytes(low.replace(" ", "_")))
-    return (strength, kind) if strength is not Strength.NONE else NO_HINT
-
-
-def _rewritten(raw: bytes, edits: Edits) -> bytes:
-    """The bytes of a document with some of its literals written anew."""
-    if not edits.changed:
-        return raw
-    parts: list[bytes] = []
-    done = 0
-    for place, found in enumerate(_LITERAL.finditer(raw)):
-        if place in edits.changed:
-            literal = json.dumps(edits.changed[place]).encode("ascii")
-            parts += [raw[done : found.start()], literal]
-            done = found.end()
-    return b"".join([*parts, raw[done:]])
-
-
-def _end_of_document(raw: bytes, start: int) -> int:
-    """Where the document that begins at `start` ends; `start` when there is none."""
-    text = raw[start:].decode("utf-8", "surrogateescape")
-    try:
-        _, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return start
-    return start + len(text[:end].encode("utf-8", "surrogateescape"))
+        return (
+            value
+            if not find_spans(digits, ())
+            else _to_text(self.marks.mark("card-number", digits))
+        )

@@ -61,7 +61,7 @@ _KINDS: Final = {
 }
 
 _BENIGN: Final = re.compile(
-    rb"null|none|nil|true|false|undefined|unset|empty|yes|no|\*+|[xX]{3,}|\.{3,}|-+|"
+    rb"null|none|nil|true|false|undefined|unset|empty|yes|no|\*+|[xX]{3,}|\.{3,}|-+|[|>][-+]?|"
     rb"<[^<>]*>?|\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|%\w+%|%[sdvq]|\{\{.*|\{[a-z_.]*\}?|"
     rb"[\[(<]?(?:redacted|hidden|masked|omitted|sensitive|removed)[\])>]?|\[masked:[^\]]*\]?",
     re.IGNORECASE | re.DOTALL,
@@ -74,7 +74,9 @@ _NAME: Final = re.compile(rb"[A-Za-z0-9]++(?:[-./_:][A-Za-z0-9]++)++")
 _NAME_WORD: Final = re.compile(rb"[A-Z]?[a-z]{2,}(?:[A-Z][a-z]+)*|[A-Z]{1,12}|[a-z0-9]{1,15}")
 _WORD_EDGES: Final = re.compile(rb"[-./_:]")
 
-_HEX: Final = re.compile(rb"(?:0x|sha\d+:)?(?:[0-9a-f]+|[0-9A-F]+)|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-\w{12}")
+_HEX: Final = re.compile(
+    rb"(?:0x|sha\d+:)?(?:[0-9a-f]+|[0-9A-F]+)|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-\w{12}"
+)
 _MIXED: Final = re.compile(rb"(?=.*[0-9])(?=.*[A-Za-z])|(?=.*[a-z])(?=.*[A-Z])")
 
 RANDOM_BYTES_MIN: Final = 16

@@ -29,9 +29,7 @@ _LINE: Final = re.compile(
     rb"[ \t]*\r?$)?",
 )
 _SECRET_LINE: Final = re.compile(rb"[\"']?secret[\"']?\s*(?:#.*)?")
-_KIND_CUT: Final = re.compile(
-    rb"kind(?:\\*+\"?[ ]?:?[ ]?\\*+[\"']?(?:s(?:e(?:c(?:re?)?)?)?)?)?\Z"
-)
+_KIND_CUT: Final = re.compile(rb"kind(?:\\*+\"?[ ]?:?[ ]?\\*+[\"']?(?:s(?:e(?:c(?:re?)?)?)?)?)?\Z")
 """A text that was cut off while it named its kind."""
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/\s]{1,}={0,2}\s*")
 _FLOW_VALUE: Final = re.compile(rb":\s*[\"']?([^\s,{}\"'][^,{}\"']*)")
@@ -166,7 +164,9 @@ def _value_of_line(at: int, body: bytes) -> Iterator[Span]:
     inside = stripped[1:] if quote else stripped
     inside = inside.removesuffix(quote) if quote else inside
     if is_secret(Strength.STRONG, inside):
-        yield Span(begin + len(quote), begin + len(quote) + len(inside), KIND, b"" if quote else b'"')
+        yield Span(
+            begin + len(quote), begin + len(quote) + len(inside), KIND, b"" if quote else b'"'
+        )
 
 
 def _quotes(flow: bytes, at: int) -> bytes:
@@ -187,7 +187,7 @@ _JSON_CUT: Final = re.compile(
 
 def find_json_secrets(text: Text) -> Iterator[Span]:
     """The values of every `data` object of a text that holds a Secret, also without its kind."""
-    if b'"data' not in text.low and b'"stringdata' not in text.low and b'data\\' not in text.low:
+    if b'"data' not in text.low and b'"stringdata' not in text.low and b"data\\" not in text.low:
         return
     first = 0
     if not _JSON_KIND.search(text.raw):

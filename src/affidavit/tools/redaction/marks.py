@@ -9,6 +9,7 @@ password is the password).
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -55,7 +56,6 @@ class Marks:
 
     first: int = 1
     known: dict[bytes, tuple[str, int]] = field(default_factory=dict)
-    counts: dict[int, int] = field(default_factory=dict)
     echoes: dict[bytes, bytes] = field(default_factory=dict)
 
     @classmethod
@@ -68,7 +68,6 @@ class Marks:
     def mark(self, kind: str, secret: bytes) -> bytes:
         """The mask of a secret: the same for the same secret."""
         kind, number = self.known.setdefault(secret, (kind, self.first + len(self.known)))
-        self.counts[number] = self.counts.get(number, 0) + 1
         return b"[masked:%s:%d]" % (kind.encode("ascii"), number)
 
     def remember(self, secret: bytes, of: bytes) -> None:
@@ -76,10 +75,13 @@ class Marks:
         if len(self.echoes) < ECHOES_MAX and len(secret) >= ECHO_BYTES_MIN:
             self.echoes.setdefault(secret, of)
 
-    def masks(self) -> tuple[Mask, ...]:
-        """What was masked so far."""
+    def masks(self, text: str) -> tuple[Mask, ...]:
+        """What is masked in the text that became of it all: one mask may have covered another."""
+        counts = Counter(int(found[2]) for found in MASK_PATTERN.finditer(text))
         return tuple(
-            Mask(kind, number, self.counts.get(number, 0)) for kind, number in self.known.values()
+            Mask(kind, number, counts[number])
+            for kind, number in self.known.values()
+            if counts[number]
         )
 
 

@@ -89,6 +89,8 @@ def look_at_jwt(text: Text, at: int) -> Iterator[Span]:
 
 # --- PEM -------------------------------------------------------------------------------------
 
+PRIVATE_KEY: Final = "private-key"
+
 PEM_BYTES_MAX: Final = 16_384
 """Of one block: an RSA key of 16 384 bits takes 12 KB."""
 
@@ -101,7 +103,8 @@ _PUBLIC: Final = re.compile(
 _PEM_BODY: Final = re.compile(
     rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt]|\\+u000[aAdD]|(?:Proc-Type|DEK-Info|Comment|Version|Hash): ?[\w ,.-]{1,80})*+"
 )
-_PEM_RUN: Final = re.compile(rb"[A-Za-z0-9+/=]{16,}+")
+_PEM_RUN: Final = re.compile(rb"(?<![\w-])[A-Za-z0-9+/=]{16,}+")
+_PEM_LIKE: Final = re.compile(rb"(?=.*[0-9+/=])(?=.*[A-Z])")  # no word, no hash
 _PEM_LONG_RUN: Final = re.compile(rb"(?![0-9a-f]{40})[A-Za-z0-9+/=]{40,}+")  # no hash
 _PEM_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 _LINE_BREAK: Final = re.compile(rb"(?:\\+r)?\\+n|\r?\n")
@@ -117,15 +120,16 @@ def look_at_pem(text: Text, at: int) -> Iterator[Span]:
     end = _PEM_END.match(text.raw, body.end()) if body else None
     closing = text.raw.find(b"-----END ", begin.end(), limit)
     if body and (end or (closing < 0 and _PEM_RUN.search(text.raw, begin.end(), body.end()))):
-        yield Span(at, end.end() if end else body.end(), "private-key")
+        yield Span(at, end.end() if end else body.end(), PRIVATE_KEY)
         return
     stop = closing if closing >= 0 else limit
     runs = _PEM_RUN if closing >= 0 else _PEM_LONG_RUN
-    yield Span(at, begin.end(), "private-key")
+    yield Span(at, begin.end(), PRIVATE_KEY)
     for run in runs.finditer(text.raw, begin.end(), stop):
-        yield Span(run.start(), run.end(), "private-key")
+        if _PEM_LIKE.search(run[0]):
+            yield Span(run.start(), run.end(), PRIVATE_KEY)
     # What is looked through is given up to `stop`, so that no byte is looked at twice.
-    yield Span(stop, stop, "private-key")
+    yield Span(stop, stop, PRIVATE_KEY)
 
 
 def look_at_pem_tail(text: Text, at: int) -> Iterator[Span]:
@@ -141,14 +145,23 @@ def look_at_pem_tail(text: Text, at: int) -> Iterator[Span]:
     ends = [*(found.start() for found in _LINE_BREAK.finditer(window)), len(window)]
     for begin, stop in zip(reversed(breaks), reversed(ends), strict=True):
         line = window[begin:stop].strip()
-        if line and not _PEM_LINE.fullmatch(line.rsplit(maxsplit=1)[-1]):
+        word = line.rsplit(maxsplit=1)[-1] if line else b""
+        if word and not (
+            _PEM_LINE.fullmatch(word)
+            and (len(word) >= 16 or _is_edge(word, stop, at - first, begin))
+        ):
             break
         start = first + begin
         if b" " in line:  # something stands before the line: its last word is of the key
             start = first + stop - len(line.rsplit(maxsplit=1)[-1])
             break
     if start < at:
-        yield Span(start, end.end(), "private-key")
+        yield Span(start, end.end(), PRIVATE_KEY)
+
+
+def _is_edge(word: bytes, stop: int, last: int, begin: int) -> bool:
+    """A short line ends a key, begins a text that was cut, or holds what no word does."""
+    return stop >= last - 4 or not word.isalpha() or (begin == 0 and not word.islower())
 
 
 _PEM_BASE64: Final = re.compile(
@@ -160,7 +173,7 @@ def look_at_pem_base64(text: Text, at: int) -> Iterator[Span]:
     """A private PEM block in base64, as kubeconfigs and Secrets hold it."""
     found = _PEM_BASE64.match(text.raw, at)
     if found:
-        yield Span(at, found.end(), "private-key")
+        yield Span(at, found.end(), PRIVATE_KEY)
 
 
 # --- Mail addresses --------------------------------------------------------------------------

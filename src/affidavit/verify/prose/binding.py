@@ -109,7 +109,7 @@ def _groups(
     """The clause's names that the call's records hold, listed ones together."""
     groups: list[list[frozenset[int]]] = []
     listing = False
-    negative = is_negative(clause) or bool(clause.of(Kind.NUMBER))
+    negative = is_negative(clause) or clause.measures
     kinds = frozenset(
         place for place in range(len(clause.tokens)) if is_kind(clause.tokens, place)
     )
@@ -158,7 +158,7 @@ def _words(
 ) -> tuple[tuple[Token, ...], tuple[Token, ...]]:
     held: list[Token] = []
     unheld: list[Token] = []
-    named = is_negative(clause) or bool(clause.of(Kind.NUMBER))
+    named = is_negative(clause) or clause.measures
     for token in content_of(clause):
         places = desk.places(call, token, named=named)
         if places and all(places & found for found in allowed):

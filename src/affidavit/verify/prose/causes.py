@@ -23,6 +23,7 @@ from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.cause import explains, prove_abnormal
 from affidavit.verify.statements.outcome import Proved
 from affidavit.verify.statements.records import CallView, RecordView
+from affidavit.verify.statements.words import stem
 
 CAUSE_SHARE_MIN: Final = 0.6
 """Most of what is said of the cause has to stand in the record that explains."""
@@ -30,7 +31,7 @@ CAUSE_SHARE_MIN: Final = 0.6
 
 def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> SupportCode | None:
     """None where the cause is proved; else the code that says which leg is missing."""
-    ends = _core(effect), _first(cause)
+    ends = _core(effect, telling=True), _first(cause)
     if not ends[0] or not ends[1]:
         return SupportCode.CAUSE_UNPROVED
     if _told(desk, *ends, (*effect, *cause)):
@@ -51,10 +52,20 @@ def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) ->
     return SupportCode.CAUSE_ONE_RECORD if lone else SupportCode.CAUSE_UNPROVED
 
 
-def _core(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+_HAPPENING: Final = frozenset(
+    stem(word) for word in
+    "start started begin end ended finish finished open close run stop complete completed continue "
+    "reach move turn become".split()
+)  # fmt: skip
+"""Free words that say what happened, and not how it was seen."""
+
+
+def _core(tokens: tuple[Token, ...], *, telling: bool = False) -> tuple[Token, ...]:
+    """What some tokens are about; with `telling` also verbs such as "started" and 启动."""
     return tuple(
         token for token in tokens
         if token.kind in {Kind.NAME, Kind.QUOTE}
+        or (telling and token.role is Role.FREE and bool(token.stems & _HAPPENING))
         or (token.kind is Kind.NUMBER and len(token.text) >= 3 and not token.spelled)
         or (token.kind is Kind.WORD and token.role is Role.CONTENT)
     )  # fmt: skip
@@ -63,7 +74,7 @@ def _core(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 def _first(cause: tuple[Token, ...]) -> tuple[Token, ...]:
     """What the cause is: its first clause that says anything. What follows it is told beside it."""
     for clause in split_clauses(cause):
-        core = _core(clause.tokens)
+        core = _core(clause.tokens, telling=True)
         if core:
             return core
     return ()
@@ -140,7 +151,12 @@ def _holds_both(
 
 
 def _touches(desk: Desk, call: CallView, record: RecordView, effect: tuple[Token, ...]) -> bool:
-    """Whether the record speaks of the effect: a name of it, or half of its words."""
+    """Whether the record speaks of the effect: its names, or half of its words, one in itself."""
+    words = [token for token in effect if token.kind is Kind.WORD]
+    if words and not any(
+        record.place in desk.places(call, token) or desk.is_asked(token) for token in effect
+    ):
+        return False
     names = [token for token in effect if token.kind is Kind.NAME and _is_known(desk, token)]
     if names:
         return all(

@@ -56,6 +56,11 @@ class Clause:
             if names_thing(self.tokens, place) and not _SHARE.fullmatch(token.text)
         )
 
+    @property
+    def measures(self) -> bool:
+        """Whether the clause gives a number or a moment, so that a field's name is its subject."""
+        return any(token.kind in {Kind.NUMBER, Kind.MOMENT} for token in self.tokens)
+
     def of(self, kind: Kind) -> tuple[Token, ...]:
         """The clause's tokens of one kind."""
         return tuple(token for token in self.tokens if token.kind is kind)

@@ -65,7 +65,7 @@ def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
     for place, token in enumerate(clause.tokens):
         if token.kind is not Kind.WORD or token.role not in {Role.CONTENT, Role.FREE}:
             continue
-        if token.role is Role.FREE and not _tells(token):
+        if token.role is Role.FREE and not tells(token):
             continue
         if sounds_bad(clause.tokens[max(0, place - NEAR) : place + NEAR + 1]):
             continue
@@ -86,7 +86,7 @@ def _holding(desk: Desk, binding: Binding, token: Token) -> frozenset[int]:
     return held & frozenset().union(*binding.best) or held & frozenset().union(*binding.allowed)
 
 
-def _tells(token: Token) -> bool:
+def tells(token: Token) -> bool:
     """Whether a free word says that something happened: it started, 启动."""
     if token.text.isascii():
         return stem(token.text) in REPORTING
@@ -131,7 +131,7 @@ def contradicts(record: RecordView, tokens: tuple[Token, ...]) -> bool:
     """Whether a record denies a word that some tokens affirm, or says one that they deny."""
     clause = Clause(tokens)
     for place, token in enumerate(tokens):
-        if token.kind is not Kind.WORD or not (token.role is Role.CONTENT or _tells(token)):
+        if token.kind is not Kind.WORD or not (token.role is Role.CONTENT or tells(token)):
             continue
         if sounds_bad(tokens[max(0, place - NEAR) : place + NEAR + 1]):
             continue

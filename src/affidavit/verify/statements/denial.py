@@ -31,7 +31,14 @@ _FALSE: Final = frozenset({"false", "f", "no", "none", "null", "0", "never", "di
 @lru_cache(maxsize=8_192)
 def denied_in(text: str) -> frozenset[str]:
     """The stems that stand close behind a negator in a text, or inside a negated name."""
+    return _read(text)[0]
+
+
+@lru_cache(maxsize=8_192)
+def _read(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The stems that a text denies somewhere, and those that it says outright somewhere."""
     denied: set[str] = set()
+    plain: set[str] = set()
     reach = 0
     for word in _WORD.findall(text):
         low = word.casefold()
@@ -42,15 +49,15 @@ def denied_in(text: str) -> frozenset[str]:
         elif not low[0].isalnum():
             reach = 0 if low in {".", ";", ",", ":"} else reach
         else:
-            if reach:
-                denied.add(stem(low))
+            (denied if reach else plain).update(map(stem, parts_of(word) or (low,)))
             reach = max(0, reach - 1)
     for name in re.findall(r"[A-Z][a-z]+(?:[A-Z][a-z]+)+", text):
         parts = parts_of(name)
         for place, part in enumerate(parts):
             if part in _COMPOUND_NEGATORS:
                 denied.update(stem(other) for other in parts[place + 1 :])
-    return frozenset(denied)
+                plain.difference_update(stem(other) for other in parts[place + 1 :])
+    return frozenset(denied), frozenset(plain)
 
 
 def _is_false(field: Field) -> bool:
@@ -80,7 +87,13 @@ def denies(record: RecordView, stems: frozenset[str]) -> bool:
 
 
 def _affirmed(record: RecordView, word: str) -> bool:
-    """Whether the word also stands in the record without a denial: counted, not parsed."""
+    """Whether the word also stands in the record without a denial.
+
+    A field's name stands there too, so that a false field's is counted and not only looked for.
+    """
+    denied, outright = _read(record.text)
+    if word in denied:
+        return word in outright
     plain = sum(1 for part in parts_of(record.text) if stem(part) == word)
     return plain > 1 + sum(1 for part in _NEGATORS if part in record.text.casefold().split())
 

@@ -148,7 +148,7 @@ async def test_a_slow_edge_is_a_change_of_both_its_ends_with_an_onset(tmp_path: 
     found = await ask(tmp_path, "trace_edges", traces_jsonl=traces((WEB, CLIENT, SHOP), slow))
     assert set(changes(found)) == {"web", "shop"}
     change = changes(found)["shop"]
-    assert change.attribute == "transit time of calls from web"
+    assert change.attribute == "transit time from web"
     assert (change.before.number, change.after.number) == (Decimal(2), Decimal(302))
     assert change.after.unit == "ms"
     assert change.anomalous
@@ -273,3 +273,10 @@ async def test_every_capture_tool_only_reads(tmp_path: Path) -> None:
     assert {tool for tools in BY_SIGNAL.values() for tool in tools} | {"topology"} == set(
         catalogue.tools
     )
+
+
+def test_every_tool_stands_in_the_documentation() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "tools.md").read_text(encoding="utf-8")
+    listed = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}
+    known = {tool for tools in BY_SIGNAL.values() for tool in tools}
+    assert listed == known | {"topology", "knowledge"}
