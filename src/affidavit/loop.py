@@ -67,20 +67,24 @@ class Collection:
     """Who collects, with what, under which guards.
 
     `circuits` are the breakers of all dependencies, shared by the runs of a process, or None: none
-    is ever open. `models` are the dependencies that the investigator thinks with.
+    is ever open. `models` are the dependencies that the investigator thinks with. `ledgers` holds
+    the last snapshot of each run while it collects, `signatures` what earlier requests asked, so
+    that nothing is read back twice; what is released is read anew.
     """
 
     investigator: Investigator
     catalogue: Catalogue
     guards: GuardChain
     observer: Observer = field(default_factory=Observer)
+    ledgers: dict[str, LedgerSnapshot] = field(default_factory=dict, repr=False, compare=False)
+    signatures: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     circuits: Circuits | None = None
     models: tuple[str, ...] = ()
 
     @property
     def toolbox(self) -> Toolbox:
         """What the boundary needs of it."""
-        return Toolbox(self.catalogue, self.guards, self.circuits)
+        return Toolbox(self.catalogue, self.guards, self.circuits, self.signatures)
 
 
 _ENDED: Final = {
@@ -115,6 +119,8 @@ async def collect(run: Run, collection: Collection) -> None:
         await end_stopped(run, stop)
     except Exception:  # noqa: BLE001 - an agent or a guard that breaks ends its own run only (D15)
         await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+    finally:
+        collection.ledgers.pop(run.id, None)
 
 
 async def _enter(run: Run, status: ChatApplicationStatus) -> None:
@@ -177,7 +183,8 @@ async def _take_calls(
     content = _encode({"calls": asked, "note": note})
     first = sum(len(item.calls) for item in run.view.steps) + 1
     ids = tuple(str(call_id(first + place)) for place in range(len(calls)))
-    ledger = ledger_of(run, collection.catalogue)
+    before = collection.ledgers.get(run.id)
+    ledger = collection.ledgers[run.id] = ledger_of(run, collection.catalogue, before)
     gain = saturation(ledger, _without_polls(retrace(run.view, ledger), collection.catalogue))
     match admit_calls(gain, notice_given=run.view.stop_notice is not None):
         case Admission.ADMITTED:
@@ -223,10 +230,12 @@ def _decided(step: int, decision: str, content: bytes, calls: tuple[str, ...] = 
     return Stage((Event(EventType.STEP_DECIDED, data),), (Artifact(address, "decision", content),))
 
 
-def ledger_of(run: Run, catalogue: Catalogue) -> LedgerSnapshot:
-    """The run's ledger as it stands now, frozen."""
+def ledger_of(
+    run: Run, catalogue: Catalogue, before: LedgerSnapshot | None = None
+) -> LedgerSnapshot:
+    """The run's ledger as it stands now, frozen; see `take_snapshot`."""
     return take_snapshot(
-        run.id, run.request.tenant, run.view, run.contents, frozenset(catalogue.tools)
+        run.id, run.request.tenant, run.view, run.contents, frozenset(catalogue.tools), before
     )
 
 

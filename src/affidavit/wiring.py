@@ -127,9 +127,14 @@ def gate_world(order: GateOrder, store: Store, *, listen: Listen | None = None) 
 
 
 def request_of(
-    incident: IncidentFolder, folder: Path, *, question: str = "", profile: str = "standard"
+    incident: IncidentFolder,
+    folder: Path,
+    *,
+    question: str = "",
+    profile: str = "standard",
+    requested_by: str = "local",
 ) -> AgentRequest:
-    """The request of an incident folder.
+    """The request of an incident folder; whoever makes it cannot approve what the run does.
 
     Raises InputRefused (LIMITS_UNKNOWN) for a profile that does not exist.
     """
@@ -151,4 +156,5 @@ def request_of(
         source=str(folder.resolve()),
         symptom_service=told.symptom.service,
         symptom_signal=told.symptom.signal,
+        requested_by=requested_by,
     )

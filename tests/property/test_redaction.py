@@ -80,9 +80,10 @@ def _shape(value: object) -> object:
     return [_shape(item) for item in value] if isinstance(value, list) else None
 
 
-@given(
-    st.lists(st.dictionaries(st.sampled_from(["password", "a", "kind", "data"]), documents), max_size=3)
-)  # fmt: skip
+objects = st.dictionaries(st.sampled_from(["password", "a", "kind", "data"]), documents)
+
+
+@given(st.lists(objects, max_size=3))
 @settings(max_examples=150, deadline=None)
 def test_canonical_bytes_stay_canonical(value: list[object]) -> None:
     try:

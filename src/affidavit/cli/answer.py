@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from affidavit.affidavit.card import render_card
-from affidavit.cli.screen import EXIT_OF, EXIT_WAITING, say, say_json
+from affidavit.cli.screen import EXIT_OF, EXIT_WAITING, one_line, say, say_json
 from affidavit.contract.report import ReleaseRecord, Usage
-from affidavit.core.fold import RunView
+from affidavit.contract.states import AgentStatus
+from affidavit.core.fold import CallView, RunView
 from affidavit.ports.store import RunHead
 
 

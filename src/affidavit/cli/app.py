@@ -241,7 +241,7 @@ def runs_pause(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> No
 
 
 @runs.command("resolve")
-def runs_resolve(  # noqa: PLR0913 - one parameter an option
+def runs_resolve(
     run_id: RunId,
     call_id: CallId,
     outcome: Annotated[
@@ -266,7 +266,7 @@ def approvals_list(store: StoreUrl = "", as_json: Json = False) -> None:
 
 
 @approvals.command("approve")
-def approvals_approve(  # noqa: PLR0913 - one parameter an option
+def approvals_approve(
     run_id: RunId,
     call_id: CallId,
     by: By,
@@ -283,7 +283,7 @@ def approvals_approve(  # noqa: PLR0913 - one parameter an option
 
 
 @approvals.command("reject")
-def approvals_reject(  # noqa: PLR0913 - one parameter an option
+def approvals_reject(
     run_id: RunId,
     call_id: CallId,
     by: By,

@@ -15,7 +15,14 @@ import affidavit
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.narration import Narrator
 from affidavit.cli.answer import show_release, show_undecided
-from affidavit.cli.opening import head_of, runs_at, sealed_file, settings_in_force, source_of
+from affidavit.cli.opening import (
+    head_of,
+    login,
+    runs_at,
+    sealed_file,
+    settings_in_force,
+    source_of,
+)
 from affidavit.cli.outlet import check_out, write_out
 from affidavit.cli.screen import LeftAtOnce, tell
 from affidavit.cli.signals import heeding_signals
@@ -116,7 +123,13 @@ def _check_question(question: str) -> None:
 async def _diagnose(order: Order) -> int:
     """The folder first, then the store: a folder that is refused leaves nothing behind."""
     async with incident_world(order.source, MemoryStore(), listen=Watcher()) as (bare, incident):
-        request = request_of(incident, order.source, question=order.question, profile=order.limits)
+        request = request_of(
+            incident,
+            order.source,
+            question=order.question,
+            profile=order.limits,
+            requested_by=login(),
+        )
         thinking = think_with(order.thinkers, bare, request)
         async with runs_at(order.store, may_make=True) as store:
             world = replace(thinking, driver=replace(bare.driver, store=store))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +19,14 @@ from affidavit.settings import Settings, read_settings
 
 _SQLITE: Final = "sqlite:"
 _OWNER_ONLY: Final = 0o700
+
+
+def login() -> str:
+    """Who sits here, as the operating system has it; `local` where it knows no name."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "local"
 
 
 def settings_in_force() -> Settings:

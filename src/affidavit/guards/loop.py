@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, takewhile
 from typing import Final
 
@@ -58,17 +57,7 @@ UNKNOWN: Final = "TOOL_UNKNOWN"
 _WORD: Final = re.compile(r"[^\W\d_]+|\d+|_")
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """One call as the guard compares it. Every invented tool is one and the same."""
-
-    tool: str
-    exact: str
-    near: str
-    answer: str
-
-
-Step = tuple[_Call, ...]
+Step = tuple[Observation, ...]
 
 
 class LoopGuard:
@@ -97,42 +86,62 @@ def find_loop(
     steps = _steps(observations, frozenset(polling))
     if len(tuple(takewhile(_is_invented, reversed(steps)))) >= INVENTIONS_MAX:
         return "invented tools"
-    for kind, repeats in (("exact", REPEATS_MAX), ("near", NEAR_REPEATS_MAX)):
-        period = cycle_period([_signature(step, kind) for step in steps], repeats)
-        if period is not None:
-            return f"{'cycle' if kind == 'exact' else 'near cycle'} of {period}"
+    # What came back is compared first: it is at hand, and seldom the same.
+    answers = [_answers(step) for step in steps]
+    for kind, repeats in (("cycle", REPEATS_MAX), ("near cycle", NEAR_REPEATS_MAX)):
+        for period in _periods(answers, repeats):
+            tail = [_questions(step, kind) for step in steps[-period * repeats :]]
+            if period in _periods(tail, repeats):
+                return f"{kind} of {period}"
     return _stubborn(observations, frozenset(polling))
 
 
-def cycle_period(signatures: Sequence[str], repeats: int = REPEATS_MAX) -> int | None:
+def cycle_period(signatures: Sequence[object], repeats: int = REPEATS_MAX) -> int | None:
     """The shortest period with which the tail repeats that often, or None."""
+    return next(_periods(signatures, repeats), None)
+
+
+def _periods(signatures: Sequence[object], repeats: int) -> Iterator[int]:
+    """Every period with which the tail repeats that often, the shortest first."""
     for period in range(1, len(signatures) // repeats + 1):
         tail = signatures[-period * repeats :]
         if all(tail[place] == tail[place - period] for place in range(period, len(tail))):
-            return period
-    return None
+            yield period
 
 
 def _steps(observations: Sequence[Observation], polling: frozenset[str]) -> list[Step]:
-    """The last steps, each as its calls in an order of their own; those of polls are left out."""
-    steps: list[Step] = []
-    for _, items in groupby(observations, key=lambda item: item.step):
-        calls = tuple(_call(item) for item in items if item.tool not in polling)
-        if calls:
-            steps.append(tuple(sorted(calls, key=lambda call: (call.exact, call.answer))))
+    """The last steps, each as its calls; those of polls are left out."""
+    steps = [
+        calls
+        for _, items in groupby(observations, key=lambda item: item.step)
+        if (calls := tuple(item for item in items if item.tool not in polling))
+    ]
     return steps[-WINDOW_STEPS:]
 
 
-def _call(item: Observation) -> _Call:
-    answer = item.answer_digest or item.result_digest or item.code or str(item.kind)
+def _answer(item: Observation) -> str:
+    return item.answer_digest or item.result_digest or item.code or str(item.kind)
+
+
+def _tool(item: Observation) -> str:
+    """The tool that was asked; an invented one is one and the same, whatever its name."""
+    return UNKNOWN if item.code == UNKNOWN else item.tool
+
+
+def _answers(step: Step) -> tuple[tuple[str, str], ...]:
+    """What a step asked for and got, in an order of its own."""
+    return tuple(sorted((_tool(item), _answer(item)) for item in step))
+
+
+def _questions(step: Step, kind: str) -> tuple[tuple[str, str, str], ...]:
+    """The same with the arguments, as they are or with what barely matters taken out."""
+    return tuple(sorted((_tool(item), _question(item, kind), _answer(item)) for item in step))
+
+
+def _question(item: Observation, kind: str) -> str:
     if item.code == UNKNOWN:
-        return _Call(UNKNOWN, UNKNOWN, UNKNOWN, answer)
-    return _Call(item.tool, _text(item.arguments), _text(_blur(item.arguments)), answer)
-
-
-def _signature(step: Step, kind: str) -> str:
-    calls = sorted((call.tool, getattr(call, kind), call.answer) for call in step)
-    return json.dumps(calls)
+        return UNKNOWN
+    return _text(item.arguments if kind == "cycle" else _blur(item.arguments))
 
 
 def _text(value: object) -> str:
@@ -166,17 +175,17 @@ def _overdue_poll(observations: Sequence[Observation], polling: Mapping[str, int
     for item in observations:
         if item.tool not in polling:
             continue
-        call = _call(item)
-        answer, streak = streaks.get(call.exact, ("", 0))
-        streak = streak + 1 if call.answer == answer else 1
-        streaks[call.exact] = (call.answer, streak)
+        question = item.tool + _text(item.arguments)
+        answer, streak = streaks.get(question, ("", 0))
+        streak = streak + 1 if _answer(item) == answer else 1
+        streaks[question] = (_answer(item), streak)
         if streak > (polling[item.tool] or REPEATS_MAX):
             return item.tool
     return None
 
 
 def _is_invented(step: Step) -> bool:
-    return all(call.tool == UNKNOWN for call in step)
+    return all(item.code == UNKNOWN for item in step)
 
 
 def _stubborn(observations: Sequence[Observation], polling: frozenset[str]) -> str | None:

@@ -21,7 +21,7 @@ from affidavit.contract.states import (
 )
 from affidavit.core.canonical import digest
 from affidavit.core.fold import CallView, RunView
-from affidavit.ledger.snapshot import LedgerSnapshot, StoredCall
+from affidavit.ledger.snapshot import LedgerSnapshot, StoredCall, Unverified, Verified
 
 
 def take_snapshot(
@@ -30,14 +30,25 @@ def take_snapshot(
     view: RunView,
     contents: Mapping[str, bytes],
     tools: frozenset[str],
+    before: LedgerSnapshot | None = None,
 ) -> LedgerSnapshot:
-    """The run's ledger, frozen. `contents` are the run's artifacts by digest."""
+    """The run's ledger, frozen. `contents` are the run's artifacts by digest.
+
+    With an earlier snapshot of the same run, what was settled by then is taken over from it as it
+    was read; a settled call never changes.
+    """
     calls: dict[str, StoredCall] = {}
+    read: dict[str, Verified | Unverified] = {}
     for key, call in view.calls.items():
+        known = None if before is None else before.calls.get(key)
+        if before is not None and known is not None and known.record.completed_at is not None:
+            calls[key] = known
+            read[key] = before.read_back(key)
+            continue
         record = _record(run_id, tenant, call, contents.get(call.request_digest))
         if record is not None:
             calls[key] = StoredCall(record, contents.get(call.result_digest or ""))
-    return LedgerSnapshot(run_id, tenant, calls, tools)
+    return LedgerSnapshot(run_id, tenant, calls, tools, read)
 
 
 def _record(

@@ -31,11 +31,15 @@ from affidavit.tools.planning import Planned, Planner, bounded_name
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """What there is to act with, the guards around it, and the circuits of the back ends."""
+    """What there is to act with, the guards around it, and the circuits of the back ends.
+
+    `signatures` remembers what earlier requests asked (`planning.Planner`).
+    """
 
     catalogue: Catalogue
     guards: GuardChain = field(default_factory=GuardChain)
     circuits: Circuits | None = None
+    signatures: dict[str, str] = field(default_factory=dict)
 
 
 _Words = tuple[str, str, str]
@@ -59,7 +63,8 @@ class Admission:
 
     def __post_init__(self) -> None:
         """What the run may still call, and what the step asked already: nothing."""
-        self._planner = Planner(self.run, self.toolbox.catalogue, self.step)
+        box = self.toolbox
+        self._planner = Planner(self.run, box.catalogue, self.step, box.signatures)
         self._room = self.run.request.limits.tool_calls - self.run.view.reserved_calls
 
     @property

@@ -17,9 +17,10 @@ from affidavit.core.fold import CallView, RunView, StepView
 
 @dataclass(slots=True)
 class Observer:
-    """Reads a run's steps back as observations; a parsed projection is kept by its digest."""
+    """Reads a run's steps back as observations; what was read once is kept by its digests."""
 
     _parsed: dict[str, tuple[Envelope, str]] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], Observation] = field(default_factory=dict)
 
     def observe(self, view: RunView, contents: Mapping[str, bytes]) -> tuple[Observation, ...]:
         """Every settled call of the run, in the order asked."""
@@ -33,12 +34,15 @@ class Observer:
     def _of_step(
         self, view: RunView, step: StepView, contents: Mapping[str, bytes]
     ) -> tuple[Observation, ...]:
+        settled = [(place, key) for place, key in enumerate(step.calls) if view.is_settled(key)]
+        known = [self._known.get(_identity(view, step, key)) for _, key in settled]
+        if all(known):
+            return tuple(item for item in known if item is not None)
         requests = calls_of(contents[step.digest])
-        return tuple(
-            self._of_call(view, step.step, view.calls[key], request, contents)
-            for key, request in zip(step.calls, requests, strict=True)
-            if view.is_settled(key)
-        )
+        for place, key in settled:
+            item = self._of_call(view, step.step, view.calls[key], requests[place], contents)
+            self._known[_identity(view, step, key)] = item
+        return tuple(self._known[_identity(view, step, key)] for _, key in settled)
 
     def _of_call(
         self,
@@ -79,6 +83,14 @@ class Observer:
             envelope = Envelope.model_validate_json(contents[result_digest])
             known = self._parsed[result_digest] = (envelope, answer_digest(envelope))
         return known
+
+
+def _identity(view: RunView, step: StepView, key: str) -> tuple[object, ...]:
+    """All that an observation depends on: what was asked, and what came of it."""
+    call = view.calls[key]
+    source = view.calls[call.reused_of] if call.reused_of is not None else call
+    came = (source.settled, source.result_digest, source.code, source.resolution)
+    return (step.step, step.digest, key, source.tool_call_id, *came)
 
 
 def answer_digest(envelope: Envelope) -> str:

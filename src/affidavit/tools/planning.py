@@ -53,11 +53,15 @@ class Planned:
 
 @dataclass(slots=True)
 class Planner:
-    """Plans the calls of one step, in the order asked; remembers what the step asked already."""
+    """Plans the calls of one step, in the order asked; remembers what the step asked already.
+
+    `signatures` are those of earlier requests by their digests, so that each is read once.
+    """
 
     run: Run
     catalogue: Catalogue
     step: int
+    signatures: dict[str, str] = field(default_factory=dict)
     _seen: set[str] = field(default_factory=set)
 
     def plan(self, tool_call_id: str, call: ToolCallRequest) -> Planned | Written:
@@ -79,7 +83,7 @@ class Planner:
         if signature in self._seen:
             return refuse(self.step, tool_call_id, tool.name, "DUPLICATE_IN_STEP")
         self._seen.add(signature)
-        earlier = _equal_earlier(self.run, tool, signature, scope)
+        earlier = self._equal_earlier(tool, signature, scope)
         if earlier is not None:
             return reuse(self.step, tool_call_id, earlier)
         known = self.run.view.calls.get(tool_call_id)
@@ -113,6 +117,29 @@ class Planner:
         action = Action(tool_call_id, spec, raw, bound_to, approval)
         return Planned(tool, arguments, header, action, (known.attempts if known else 0) + 1)
 
+    def _equal_earlier(self, tool: Tool[Record], signature: str, scope: Scope) -> str | None:
+        """The earlier READY call that already answers this one, or None (T8)."""
+        if tool.polling or tool.effect != "read":
+            return None
+        if scope.window is None or scope.window.end > self.run.clock.now():
+            return None
+        for key, known in reversed(_ready_calls(self.run.view)):
+            if known.effect != "read":
+                return None
+            if known.tool == tool.name and self._signature_in(known.request_digest) == signature:
+                return key
+        return None
+
+    def _signature_in(self, request_digest: str) -> str | None:
+        """The signature of an earlier request; None where its payload is gone."""
+        known = self.signatures.get(request_digest)
+        request = self.run.contents.get(request_digest)
+        if known is None and request is not None:
+            header = json.loads(request)
+            asked = [header["tool"], header["arguments"], header["scope"]]
+            known = self.signatures[request_digest] = digest(canonical_json(asked))
+        return known
+
 
 def bounded_name(name: str) -> str:
     """A tool's name as an agent wrote it, harmless and short."""
@@ -124,29 +151,9 @@ def signature_of(tool: str, arguments: Mapping[str, object], scope: Scope) -> st
     return digest(canonical_json([tool, arguments, scope.model_dump(mode="json")]))
 
 
-def _equal_earlier(run: Run, tool: Tool[Record], signature: str, scope: Scope) -> str | None:
-    """The earlier READY call that already answers this one, or None (T8)."""
-    if tool.polling or tool.effect != "read":
-        return None
-    if scope.window is None or scope.window.end > run.clock.now():
-        return None
-    for key, known in reversed(_ready_calls(run.view)):
-        if known.effect != "read":
-            return None
-        request = run.contents.get(known.request_digest)
-        if request is not None and _signature_in(request) == signature:
-            return key
-    return None
-
-
 def _ready_calls(view: RunView) -> list[tuple[str, CallView]]:
     return [
         (key, call)
         for key, call in view.calls.items()
         if call.settled is EventType.TOOL_CALL_READY or call.effect != "read"
     ]
-
-
-def _signature_in(request: bytes) -> str:
-    header = json.loads(request)
-    return digest(canonical_json([header["tool"], header["arguments"], header["scope"]]))

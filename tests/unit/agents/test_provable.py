@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
-from affidavit.contract.report import PublishedResult
+from affidavit.contract.report import ReleaseRecord
 from affidavit.diagnose import drive, start
 from affidavit.wiring import incident_world, request_of
-from tests.support.incidents import Cell, jsonl, log_row, metrics_csv, quiet, stamp, write_folder
+from tests.support.incidents import jsonl, log_row, metrics_csv, quiet, stamp, write_folder
 from tests.unit.tools.capture.test_comparisons import CLIENT, SHOP, WEB, traces
 
 pytestmark = pytest.mark.anyio
@@ -40,12 +39,9 @@ def cpu(level: float) -> str:
 
 def lines() -> str:
     """Orders as usual, and from the window on a failure of the shop's own."""
-    rows: list[Mapping[str, Cell]] = []
-    for at in range(-20, 10):
-        rows.append(log_row(at, f"order {at} done", "INFO", service_name="shop"))
-    for at in range(18):
-        rows.append(log_row(at / 2, f"no stock of item {at}", service_name="shop"))
-    return jsonl(rows)
+    usual = [log_row(at, f"order {at} done", "INFO", service_name="shop") for at in range(-20, 10)]
+    failed = [log_row(at / 2, f"no stock of {at}", service_name="shop") for at in range(18)]
+    return jsonl([*usual, *failed])
 
 
 def changed() -> str:
@@ -66,14 +62,14 @@ KINDS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-async def diagnose(folder: Path) -> tuple[PublishedResult | None, Any]:
-    """The published result, if any, and the decision."""
-    store = MemoryStore()
-    async with incident_world(folder, store) as (world, incident):
+async def diagnose(folder: Path) -> ReleaseRecord:
+    """The one public answer of the embedded agent over a folder."""
+    async with incident_world(folder, MemoryStore()) as (world, incident):
         request = request_of(incident, folder)
         await start(world, request)
         release = await drive(request.run_id, world)
-    return release.result, release
+    assert isinstance(release, ReleaseRecord)
+    return release
 
 
 @pytest.mark.spec("C10", "D1")
@@ -82,8 +78,9 @@ async def test_each_kind_of_fault_is_located_and_said_in_proved_sentences(
     tmp_path: Path, kind: str
 ) -> None:
     write_folder(tmp_path, INCIDENT, **KINDS[kind])
-    result, release = await diagnose(tmp_path)
-    assert result is not None, release
+    release = await diagnose(tmp_path)
+    result = release.result
+    assert result is not None, release.fallback
     assert result.conclusion.text.startswith(("shop is abnormal: ", "At shop, "))
     assert result.withdrawn == 0
 
@@ -92,5 +89,6 @@ async def test_each_kind_of_fault_is_located_and_said_in_proved_sentences(
 async def test_a_quiet_system_and_its_changes_are_no_conclusion(tmp_path: Path) -> None:
     files = {"traces_jsonl": traces(CHAIN, CHAIN), "metrics_csv": cpu(10.2)}
     write_folder(tmp_path, INCIDENT, events_jsonl=changed(), **files)
-    result, _ = await diagnose(tmp_path)
-    assert result is None
+    release = await diagnose(tmp_path)
+    assert release.decision == "D6"
+    assert release.result is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -65,8 +66,8 @@ def ledger() -> LedgerSnapshot:
 
 def refused(text: str) -> bool:
     """Whether the sentence, with its true statement about checkout's errors, is refused."""
-    draft = true_draft()
-    (analysis,) = draft["analyses"]  # type: ignore[misc]
+    draft: dict[str, Any] = true_draft()
+    analysis = draft["analyses"][0]
     sentence = {**analysis["sentences"][0], "text": text}
     analysis["sentences"] = [sentence]
     draft["conclusion"] = {"text": text, "sentences": [sentence], "based_on_analysis_ids": ["A1"]}

@@ -79,7 +79,7 @@ def edge_onsets(telemetry: Telemetry) -> Refine:
 
 
 def _self_time(row: Mapping[str, Plain], scope: Scope) -> Sequence[Fact]:
-    return (_duration(row, scope, f"{SELF_PREFIX} {text(row, 'operation')}", "p75"),)
+    return (_duration(row, scope, f"{SELF_PREFIX} {_operation(row)}", "p75"),)
 
 
 def _duration(
@@ -105,7 +105,7 @@ def _error_spans(row: Mapping[str, Plain], scope: Scope) -> Sequence[Fact]:
     after = _share(count(row, "began"), count(row, "spans"))
     change = Change(
         subject=text(row, "service"),
-        attribute=f"{FAILED_PREFIX} {text(row, 'operation')}",
+        attribute=f"{FAILED_PREFIX} {_operation(row)}",
         before=before,
         after=after,
         direction=direction_of(before, after),
@@ -114,6 +114,11 @@ def _error_spans(row: Mapping[str, Plain], scope: Scope) -> Sequence[Fact]:
         window=scope.window,
     )
     return (change,)
+
+
+def _operation(row: Mapping[str, Plain]) -> str:
+    """The operation without its service's own name, which the fact bears already."""
+    return text(row, "operation").removeprefix(f"{text(row, 'service')} ")
 
 
 def _share(part: int, whole: int) -> Quantity:
@@ -136,7 +141,7 @@ def _interruptions(row: Mapping[str, Plain], scope: Scope) -> Sequence[Fact]:
 
 def _loss(row: Mapping[str, Plain], scope: Scope) -> Change:
     """The step that is missing: in how many of its operation's spans, or how often in each."""
-    operation = text(row, "operation")
+    operation = _operation(row)
     step = text(row, "step").removeprefix(f"{text(row, 'service')} ")
     taken0 = _share(_or_none(row, "baseline_taken"), count(row, "baseline_spans"))
     taken1 = _share(_or_none(row, "taken"), count(row, "spans"))

@@ -22,15 +22,16 @@ from affidavit.tools.redaction.hints import (
 from affidavit.tools.redaction.marks import MASK_START, Span
 from affidavit.tools.redaction.shapes import CUT, Rule, Text
 
-_KEY_BACK: Final = re.compile(rb"[A-Za-z0-9_.-]{0,64}\Z")
 _KEY: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 _ASSIGNED: Final = re.compile(
     rb"(?P<close>\\{0,8}[\"'`]?)\]?[ \t]{0,64}(?P<sign>=>|:=|==?|:|%3[Dd]|>)[ \t]{0,64}"
 )
 _BESIDE: Final = re.compile(
-    rb"(?P<close>\\{0,8}[\"'])\s{0,64},?\s{0,64}(?:\\+n\s{0,64})?\\{0,8}[\"']?[Vv]alue\\{0,8}[\"']?"
+    rb"(?P<close>\\{0,8}[\"'])\s{0,64},?\s{0,64}(?:\\+n\s{0,64})?"
+    rb"\\{0,8}[\"']?[Vv]alue\\{0,8}[\"']?"
     rb"[ \t]{0,64}(?P<sign>[:=])[ \t]{0,64}"
-    rb"|(?P<close2>\\{0,8}[\"']?)[ \t]{0,64}(?:\r?\n|\\+n)[ \t]{0,64}[Vv]alue(?P<sign2>:)[ \t]{0,64}"
+    rb"|(?P<close2>\\{0,8}[\"']?)[ \t]{0,64}(?:\r?\n|\\+n)[ \t]{0,64}"
+    rb"[Vv]alue(?P<sign2>:)[ \t]{0,64}"
 )
 """`{"name": "DB_PASSWORD", "value": "…"}`, and the same in YAML."""
 _FLAGGED: Final = re.compile(rb"[ \t]{1,64}(?![-\s])|[\"'],[ \t\n]{0,64}(?=[\"'])")
@@ -53,8 +54,8 @@ _NUMBER: Final = re.compile(rb"-?\d+(?:\.\d+)?")
 
 def look_at_key(text: Text, at: int) -> Iterator[Span]:
     """The value of an assignment whose key hints at a secret."""
-    back = _KEY_BACK.search(text.raw[max(0, at - 64) : at])
-    start = at - (len(back[0]) if back else 0)
+    back = _KEY.match(text.raw[max(0, at - 64) : at][::-1])  # backwards: no start is tried twice
+    start = at - (back.end() if back else 0)
     ahead = _KEY.match(text.raw, at)
     if not ahead:
         return
@@ -266,7 +267,10 @@ def look_at_basic(text: Text, at: int) -> Iterator[Span]:
 
 # --- URLs ------------------------------------------------------------------------------------
 
-_LOCATOR: Final = re.compile(rb":(?:\\?/){2}((?:[^\s\"'`<>\\]|\\/){1,2048}+)")
+URL_BYTES_MAX: Final = 2048
+"""Of one URL; what follows cannot be its authority."""
+
+_LOCATOR: Final = re.compile(rb":(?:\\?/){2}((?:[^\s\"'`<>\\]|\\/){1,%d}+)" % URL_BYTES_MAX)
 _CUT: Final = re.compile(CUT)
 _PORT: Final = re.compile(rb"\d{1,5}(?:[/?#,]|\Z)")
 _DATA_SCHEME: Final = re.compile(
@@ -277,7 +281,8 @@ _DATA_SCHEME: Final = re.compile(
 
 def look_at_url(text: Text, at: int) -> Iterator[Span]:
     """The password of a URL, also where it holds `@` or `/`, or where the URL was cut off in it."""
-    found = _LOCATOR.match(text.raw, at)
+    following = text.low.find(b"://", at + 3, at + URL_BYTES_MAX)
+    found = _LOCATOR.match(text.raw, at, following if following >= 0 else len(text.raw))
     if not found:
         return
     run, base = found[1], found.start(1)

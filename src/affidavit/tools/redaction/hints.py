@@ -32,6 +32,9 @@ KEY_NEEDLES: Final = (
 )  # fmt: skip
 """What a hinting key holds, in lower case; `hint_of` looks closely."""
 
+HINT_BYTES_MAX: Final = 48
+"""Of a key's end; the longest hint with all its tails is shorter."""
+
 _TAIL: Final = rb"(?:[_.-]?(?:value|base64|base|b64|hash|text|old|new|[0-9]{1,3}))*s?"
 _STRONG: Final = re.compile(
     rb"(?P<password>passw(?:or)?d|passwd|passphrase|passcode|(?<![a-z])pwd)"
@@ -97,6 +100,7 @@ def hint_of(key: bytes) -> tuple[Strength, str]:
 
     The hint must end the name: `secretName` and `tokenExpirationSeconds` name no secret.
     """
+    key = key[-HINT_BYTES_MAX:]
     for strength, pattern in (
         (Strength.STRONG, _STRONG_KEY),
         (Strength.MIDDLE, _MIDDLE_KEY),

@@ -44,7 +44,8 @@ class ObjectHints:
 
 
 _HEADER_NAMES: Final = frozenset(
-    "authorization proxy-authorization x-authorization cookie set-cookie cookie2 set-cookie2".split()
+    "authorization proxy-authorization x-authorization cookie set-cookie cookie2 "
+    "set-cookie2".split()
 )
 
 

@@ -76,14 +76,14 @@ _WORDS: Final = re.compile(rb"[a-z]+(?:-[a-z]+)*(?:-[a-z0-9]{1,10})*")
 _JWT: Final = re.compile(
     rb"eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?|eyJ(?:hbGci|0eXAi|raWQi)[\w-]*+|eyJ[\w-]*+%b" % CUT
 )
-_JWT_HEAD: Final = re.compile(rb"[\w-]{1,64}\.\Z")
+_JWT_HEAD: Final = re.compile(rb"\.[\w-]{1,64}+")
 
 
 def look_at_jwt(text: Text, at: int) -> Iterator[Span]:
     """A JWT, whole or cut at either end."""
     found = _JWT.match(text.raw, at)
     if found:
-        head = _JWT_HEAD.search(text.raw[max(0, at - 65) : at])
+        head = _JWT_HEAD.match(text.raw[max(0, at - 65) : at][::-1])
         yield Span(at - len(head[0]) if head else at, found.end(), "jwt")
 
 
@@ -101,7 +101,8 @@ _PUBLIC: Final = re.compile(
     rb"|(?:DH|EC|DSA) PARAMETERS|PGP (?:PUBLIC KEY BLOCK|SIGNATURE|SIGNED MESSAGE)|PKCS7|CMS"
 )
 _PEM_BODY: Final = re.compile(
-    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt]|\\+u000[aAdD]|(?:Proc-Type|DEK-Info|Comment|Version|Hash): ?[\w ,.-]{1,80})*+"
+    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt]|\\+u000[aAdD]"
+    rb"|(?:Proc-Type|DEK-Info|Comment|Version|Hash): ?[\w ,.-]{1,80})*+"
 )
 _PEM_RUN: Final = re.compile(rb"(?<![\w-])[A-Za-z0-9+/=]{16,}+")
 _PEM_LIKE: Final = re.compile(rb"(?=.*[0-9+/=])(?=.*[A-Z])")  # no word, no hash
@@ -178,7 +179,7 @@ def look_at_pem_base64(text: Text, at: int) -> Iterator[Span]:
 
 # --- Mail addresses --------------------------------------------------------------------------
 
-_LOCAL: Final = re.compile(rb"[A-Za-z0-9._+-]{1,64}\Z")
+_LOCAL: Final = re.compile(rb"[A-Za-z0-9._+-]{1,64}+")
 _DOMAIN: Final = re.compile(rb"(?:@|%40)(?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
 _UNITS: Final = frozenset(
     b"service socket target timer mount slice scope device path swap automount snap".split()
@@ -190,14 +191,14 @@ def look_at_mail(text: Text, at: int) -> Iterator[Span]:
     domain = _DOMAIN.match(text.raw, at)
     if not domain or domain[1].lower() in _UNITS:
         return
-    local = _LOCAL.search(text.raw[max(0, at - 64) : at])
-    if not local:
+    backwards = _LOCAL.match(text.raw[max(0, at - 64) : at][::-1])
+    if not backwards:
         return
-    start = at - len(local[0])
+    local, start = backwards[0][::-1], at - backwards.end()
     if text.raw[start - 1 : start] == b":" and b"//" in text.raw[max(0, start - 72) : start]:
         return  # the password of a URL
-    if local[0] != b"git" and local[0].strip(b".-+_"):
-        yield Span(at - len(local[0].lstrip(b".-+")), domain.end(), "e-mail")
+    if local != b"git" and local.strip(b".-+_"):
+        yield Span(at - len(local.lstrip(b".-+")), domain.end(), "e-mail")
 
 
 # --- Card numbers ----------------------------------------------------------------------------
@@ -207,7 +208,8 @@ _DIGITS_ONLY: Final = bytes(
 )
 _CARD_SHAPES: Final = (b"0" * 14, b"0000 0000 0000", b"0000 000000 0000")
 _CARD: Final = re.compile(
-    rb"(?<![\w.-])(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{3,4}|\d{4}([ -])\d{6}\2\d{4,5})(?![\w-]|\.\d)"
+    rb"(?<![\w.-])(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{3,4}"
+    rb"|\d{4}([ -])\d{6}\2\d{4,5})(?![\w-]|\.\d)"
 )
 _ID: Final = re.compile(
     rb"(?:id|span|trace|hash|seq|sequence|offset|revision|version|generation|inode)[\"'\\]{0,4}"

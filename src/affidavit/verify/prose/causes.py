@@ -9,6 +9,7 @@ order and a recorded path. Words that a caller could have written explain nothin
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from affidavit.contract.states import Emitter, EvidenceClass
@@ -60,12 +61,31 @@ _HAPPENING: Final = frozenset(
 """Free words that say what happened, and not how it was seen."""
 
 
+_ENDED: Final = frozenset(stem(word) for word in "end finish finished complete completed".split())
+_ENDED_ZH: Final = frozenset("结束 完成".split())
+
+
+def _happens(token: Token) -> bool:
+    return bool(token.stems & _HAPPENING) or token.text in _ENDED_ZH
+
+
+def _unended(tokens: tuple[Token, ...], place: int) -> Token:
+    """What has not ended is running: said so, or said the other way."""
+    token = tokens[place]
+    before = tokens[max(0, place - 2) : place]
+    if token.kind is not Kind.WORD or not any(item.role is Role.NEGATION for item in before):
+        return token
+    if token.text not in _ENDED_ZH and not token.stems & _ENDED:
+        return token
+    return replace(token, text="running", stems=frozenset({"run", "active"}), role=Role.CONTENT)
+
+
 def _core(tokens: tuple[Token, ...], *, telling: bool = False) -> tuple[Token, ...]:
     """What some tokens are about; with `telling` also verbs such as "started" and 启动."""
     return tuple(
-        token for token in tokens
+        _unended(tokens, place) for place, token in enumerate(tokens)
         if token.kind in {Kind.NAME, Kind.QUOTE}
-        or (telling and token.role is Role.FREE and bool(token.stems & _HAPPENING))
+        or (telling and token.role is Role.FREE and _happens(token))
         or (token.kind is Kind.NUMBER and len(token.text) >= 3 and not token.spelled)
         or (token.kind is Kind.WORD and token.role is Role.CONTENT)
     )  # fmt: skip

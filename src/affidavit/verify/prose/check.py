@@ -14,6 +14,7 @@ from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
 from affidavit.verify.prose.numbering import mark_labels
 from affidavit.verify.prose.sheet import Context, Findings, Sheet
+from affidavit.verify.prose.sources import check_sources
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.prose.wording import check_hedges, check_words, choose
 from affidavit.verify.sentences import Part
@@ -122,6 +123,7 @@ def _check_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
     check_moments(sheet, clause, chosen)
     check_numbers(sheet, clause, chosen)
     check_logic(sheet, clause, chosen, effect=effect)
+    check_sources(sheet, clause, chosen)
     for binding in chosen:
         if binding.call.id != TOLD:
             sheet.findings.used.extend(binding.records()[:SHOWN_MAX])

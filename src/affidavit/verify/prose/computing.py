@@ -65,7 +65,7 @@ def by_computing(figure: Figure, pool: Pool, records: tuple[RecordView, ...]) ->
         about = stated.about or figure.token.text.casefold() == "twice"
         return _ratio(Stated(stated.number, "", about), pool, Decimal(1))
     if unit is not None and unit.dimension == "time":
-        return _span(stated, pool, records)
+        return _span(stated, pool, records, spoken=bool(words & _SPANNING))
     if is_difference(figure):
         return _difference(stated, pool)
     if words & _SUMMING:
@@ -110,13 +110,38 @@ def _sum(stated: Stated, pool: Pool) -> bool:
     return False
 
 
-def _span(stated: Stated, pool: Pool, records: tuple[RecordView, ...]) -> bool:
-    """A time between two moments: of one record, or one that was told and one of the records."""
+def _span(
+    stated: Stated, pool: Pool, records: tuple[RecordView, ...], *, spoken: bool
+) -> bool:
+    """A time between two moments: of one record, or one that was told and one of the records.
+
+    Where a record gives lengths of time itself, they are what counts, unless the clause says that
+    it looks from one moment to another ("later", 相隔).
+    """
+    given = any(
+        field.number is not None and not field.loose and field.unit and _is_time(field.unit)
+        for record in records
+        for field in record.fields
+    )
+    if given and not spoken:
+        return False
     for record in records:
         if _apart(stated, record.moments, record.moments):
             return True
     near = tuple(moment for record in records for moment in record.moments)
     return _apart(stated, pool.moments, (*pool.moments, *near))
+
+
+def _is_time(unit: str) -> bool:
+    known = unit_of(unit)
+    return known is not None and known.dimension == "time"
+
+
+_SPANNING: Final = frozenset(
+    "later after before earlier between until till then within apart since ago 后 前 之后 之前 以后 以前 随后 相隔 "
+    "间隔 早 晚".split()
+)
+"""Words that look from one moment to another."""
 
 
 def _apart(stated: Stated, left: Iterable[datetime], right: Iterable[datetime]) -> bool:

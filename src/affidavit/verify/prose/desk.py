@@ -85,13 +85,13 @@ class Desk:
             return bool(words) and bool(words & call.about_stems == words)
         if token.stems & call.about_stems:
             return True
-        return token.proper and self.is_called(call, token)
+        return self.is_called(call, token)
 
     def is_called(self, call: CallView, token: Token) -> bool:
         """Whether a word begins as a name of what was asked does: a source is called so."""
         low = token.text.casefold()
         return len(low) > PREFIX_CHARS and any(
-            low[:PREFIX_CHARS] == name[:PREFIX_CHARS] for name in call.about_stems
+            low[:PREFIX_CHARS] == name[:PREFIX_CHARS] for name in call.source_stems
         )
 
     def is_asked(self, token: Token) -> bool:
@@ -133,7 +133,7 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
                 found = found | index.get(word, frozenset())
                 if plain and word not in index:
                     found = found | call.by_name.get(word, frozenset())
-            if not found and low in call.by_owner:
+            if plain and not found and low in call.by_owner:
                 found = call.by_owner[low]
             if not found and not low.isascii():
                 found = _holding(call, low, fold=True)

@@ -63,7 +63,7 @@ FUNCTION: Final = _set(
 )
 """Words that only tie others together. Those with a role below are looked at there first."""
 
-_REPORTING: Final = (
+_VERBS: Final = (
     "log logs logged show shows report reports reported list lists listed say says state states "
     "stated give gives given name names named record records recorded return returns returned "
     "answer answers answered see seen find found read reads print prints printed display displays "
@@ -84,10 +84,7 @@ _REPORTING: Final = (
     "detect detects detected according total totals equal equals consist consists average averages "
     "averaged vary varies varied range ranges ranged do went"
 )
-REPORTING: Final = _set(_REPORTING)
-"""What a report does with facts: it logs, lists, shows, returns. These claim nothing by themselves."""
-
-VERBS: Final = frozenset(_REPORTING.split()) - frozenset(
+VERBS: Final = frozenset(_VERBS.split()) - frozenset(
     "log logs request requests call calls report reports record count counts total totals range use "
     "query search average averages date point points name need needs work name names list lists "
     "cover state states open average run end ends start set sets hit attempt attempts sample match "
@@ -95,35 +92,55 @@ VERBS: Final = frozenset(_REPORTING.split()) - frozenset(
 ) | frozenset("be is are was were am been have has had do does did can could cannot".split())
 """Forms that are verbs wherever they stand; a form that may be a noun is none of them."""
 
+SAYING: Final = _set(
+    "log logs logged show shows shown report reports reported list lists listed say says said state "
+    "states stated give gives given gave name names named record records recorded return returns "
+    "returned answer answers answered see sees seen find finds found read reads print prints printed "
+    "display displays displayed contain contains hold holds held carry carries include includes "
+    "included including mention mentions mentioned note notes noted observe observed appear appears "
+    "appeared occur occurs occurred happen happens happened have has had indicate indicates indicated "
+    "describe describes described count counts counted measure measured match matches matched belong "
+    "belongs concern concerns refer refers check checks checked inspect inspected query queried search "
+    "searched identify identifies identified confirm confirms confirmed detect detects detected "
+    "according consist consists date dates dated account accounts point points look looks looked "
+    "visible present presented compute computed compare compared sample sampled examine examined"
+)
+"""What a report does with facts: it lists, shows, returns. These claim nothing by themselves."""
+
+GAUGING: Final = frozenset(
+    "reach reaches reached stay stays stayed remain remains remained stand stands stood lie lies lay "
+    "sit sits sat total totals totalled equal equals range ranges ranged vary varies varied amount "
+    "amounts amounted take takes took taken last lasts lasted come comes came go goes went get gets "
+    "got keep keeps kept set sets ask asks asked".split()
+)
+"""Verbs that only join a number, a moment or a quotation to what it is of, where one follows."""
+
 GENERAL: Final = _set(
     "time times moment moments minute minutes second seconds hour hours day days week weeks month "
-    "months year years date today yesterday morning afternoon evening night noon midnight window "
-    "windows period periods interval intervals span range line lines entry entries message messages "
-    "value values number numbers count total sum share part parts piece result results row rows "
-    "record item items case cases example point step steps list table column field fields sample "
-    "samples reading readings measurement data information evidence fact facts detail details text "
-    "name names id ids identifier kind kinds type types sort way place position order end beginning "
-    "start side level rate ratio percent percentage fraction average mean median maximum minimum max "
-    "min peak size amount amounts level state status reason reasons cause code codes thing things "
-    "call calls request requests response responses answer answers attempt attempts instance "
-    "instances object objects process source sources output input report reports question "
-    "investigation incident problem issue symptom situation condition change difference increase "
-    "decrease growth drop rise trend pattern behaviour behavior single individual different several "
-    "many few multiple various certain particular specific main overall entire whole full complete "
-    "rest remainder new newest old older oldest previous former latter next current currently "
-    "present recent recently later latest earlier earliest early late first last directly exactly "
-    "roughly approximately almost nearly about mostly mainly together apart alone itself side own "
-    "long short large larger big small smaller high higher low lower great greater good true false "
-    "clear clearly explicit explicitly actual actually real effective available possible able "
-    "respective following above below listed mentioned said given known shown observed seen printed "
-    "logged recorded reported measured sampled utc gmt zone between beside besides near close far "
-    "regularly consistently repeatedly continuously constantly steadily sharply quickly slowly "
-    "immediately shortly simultaneously finally initially originally eventually briefly gradually "
-    "suddenly well thing fact word words event events scope context background set group member "
-    "figure figures kind version versions half third quarter quantity unit units hand turn use "
-    "reason top bottom middle common"
+    "months year years window windows period periods interval intervals span line lines entry entries "
+    "message messages value values number numbers count total sum share part parts piece result "
+    "results row rows record item items case cases example point step steps list table column field "
+    "fields sample samples reading readings measurement data information evidence fact facts detail "
+    "details text name names id ids identifier kind kinds type types sort way place position order "
+    "side level rate ratio percent percentage fraction maximum minimum max min peak size amount "
+    "amounts level state status reason reasons code codes thing things call calls request requests "
+    "response responses answer answers attempt attempts instance instances object objects source "
+    "sources output input report reports question investigation incident first last exactly precisely "
+    "roughly approximately almost nearly about together apart alone itself side own respective "
+    "following listed mentioned said given known shown observed seen printed logged recorded reported "
+    "measured sampled utc gmt zone beside besides clearly explicitly actually directly thing fact "
+    "word words event events scope context group member figure figures kind quantity unit units "
+    "reason use log logs"
 )
-"""Nouns and adjectives of any report about anything."""
+"""Nouns of any report about anything. What a noun counts or qualifies is for others."""
+
+VAGUE: Final = frozenset(
+    "most many several few multiple various numerous majority minority plenty dozens hundreds "
+    "thousands millions billions countless lots half third thirds quarter quarters couple handful "
+    "大多数 多数 大部分 绝大多数 绝大部分 多个 多次 多条 若干 几 一些 少数 许多 大量 一半 半数 三分之一 三分之二 "
+    "四分之一 数百 数千 数万 数十 数百万 上百 上千 几十 几百 几千 数".split()
+)
+"""Words that say how many without a number."""
 
 NEGATION: Final = _set(
     "not no never none nobody nothing neither nor cannot can't couldn't didn't doesn't don't isn't "
@@ -304,7 +321,7 @@ _ROLES: Final[tuple[tuple[Role, frozenset[str]], ...]] = (
     (Role.HEDGE, HEDGE),
     (Role.UP, UP),
     (Role.DOWN, DOWN),
-    (Role.FREE, FUNCTION | REPORTING | GENERAL),
+    (Role.FREE, FUNCTION | SAYING | GENERAL),
 )
 
 

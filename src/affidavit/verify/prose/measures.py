@@ -84,6 +84,8 @@ def _by_count(sheet: Sheet, figure: figures.Figure, top: list[Binding]) -> bool:
     if any(tallies.by_question(figure, item) or tallies.by_distinct(figure, item) for item in top):
         return True
     for item in top[:CALLS_COUNTED_MAX]:
+        if frozenset().union(*item.allowed) <= item.call.frames:
+            continue
         places = tallies.by_count(sheet.desk, figure, item, sheet.before)
         if places is not None:
             sheet.counted = item.call.id, places

@@ -69,9 +69,9 @@ def claims(token: Token) -> bool:
     return stem(token.text) in CLAIMING
 
 
-PLAIN_MAX: Final = 2
+PLAIN_MAX: Final = 0
 """Words of a clause that nothing holds and that claim nothing, where something else carries it."""
-PLAIN_STATED_MAX: Final = 3
+PLAIN_STATED_MAX: Final = 0
 """The same, where typed statements carry the sentence."""
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD
-from affidavit.verify.prose.tokens import Kind
+from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.words import parts_of, stem
 
@@ -44,7 +44,7 @@ def turned(clause: Clause, bindings: list[Binding]) -> str:
     said = [token.text.casefold() for token in clause.tokens]
     words = {stem(word) for word in said if word.isascii()}
     for place, token in enumerate(clause.tokens):
-        base = stem(token.text) if token.kind is Kind.WORD and token.text.isascii() else ""
+        base = _base(token)
         other = _TELLING.get(base) or _TYING.get(base)
         if other is None or other & words:
             continue
@@ -56,11 +56,29 @@ def turned(clause: Clause, bindings: list[Binding]) -> str:
     return ""
 
 
+def _base(token: Token) -> str:
+    if token.kind is not Kind.WORD:
+        return ""
+    return stem(token.text) if token.text.isascii() else _CHINESE.get(token.text, "")
+
+
+_CHINESE: Final = {
+    "最早": "first", "首次": "first", "第一次": "first", "最先": "first", "最近": "last",
+    "最后": "last", "最近一次": "last", "上次": "last", "最后一次": "last",
+}  # fmt: skip
+_MEASURES: Final = frozenset("the a its 一 次 的 一次 条 个".split())
+
+
 def _beside(clause: Clause, place: int) -> frozenset[str]:
     """The word right behind, "the" and its like left out."""
-    for token in clause.tokens[place + 1 : place + 3]:
-        if token.kind in {Kind.WORD, Kind.NAME} and token.text.casefold() not in {"the", "a", "its"}:
-            return frozenset({stem(token.text)}) if token.text.isalpha() else frozenset()
+    for token in clause.tokens[place + 1 : place + 5]:
+        if token.kind is Kind.NUMBER and token.spelled or token.text.casefold() in _MEASURES:
+            continue
+        if token.kind not in {Kind.WORD, Kind.NAME}:
+            break
+        if not token.text.isascii():
+            return token.stems
+        return frozenset({stem(token.text)}) if token.text.isalpha() else frozenset()
     return frozenset()
 
 

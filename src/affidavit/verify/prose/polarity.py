@@ -13,7 +13,7 @@ from typing import Final
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
-from affidavit.verify.prose.lexicon import FUNCTION, REPORTING, Role
+from affidavit.verify.prose.lexicon import FUNCTION, SAYING, Role
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.statements.denial import FAILING, FAILING_ZH, denies, fails, fails_near
 from affidavit.verify.statements.records import RecordView
@@ -89,7 +89,7 @@ def _holding(desk: Desk, binding: Binding, token: Token) -> frozenset[int]:
 def tells(token: Token) -> bool:
     """Whether a free word says that something happened: it started, 启动."""
     if token.text.isascii():
-        return stem(token.text) in REPORTING
+        return stem(token.text) in SAYING
     return len(token.stems) > 1
 
 

@@ -14,7 +14,9 @@ from enum import StrEnum
 from typing import Final
 
 from affidavit.verify.prose import chinese
-from affidavit.verify.prose.lexicon import NUMBERS, ORDINALS, SCALES, Role, alike, role_of
+from affidavit.verify.prose.lexicon import (
+    GAUGING, HIGHEST, LOWEST, NUMBERS, ORDINALS, SCALES, Role, alike, role_of,
+)
 from affidavit.verify.statements.moments import Moment, find_moments
 from affidavit.verify.statements.units import UNITS, Stated, read_duration, unit_of
 from affidavit.verify.statements.words import stem
@@ -86,7 +88,42 @@ def tokenize(text: str) -> tuple[Token, ...]:
     masked = _take_durations(masked, found)
     found.extend(_chunks(masked))
     found.sort(key=lambda token: token.start)
-    return tuple(_stative(_rated(_scaled(_united(found)))))
+    return _gauging(tuple(_stative(_rated(_scaled(_united(found))))))
+
+
+def _gauging(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """"reached 91", "went down", "the longest": words that what stands behind them makes free."""
+    return tuple(
+        replace(token, role=Role.FREE) if _is_gauging(tokens, place) else token
+        for place, token in enumerate(tokens)
+    )
+
+
+GAUGED_TOKENS: Final = 6
+"""How far behind a verb that only joins its number may stand."""
+
+
+def _is_gauging(tokens: tuple[Token, ...], place: int) -> bool:
+    token = tokens[place]
+    if token.kind is not Kind.WORD or token.role is not Role.CONTENT:
+        return False
+    low = token.text.casefold()
+    if low.endswith("est") and stem(low) in HIGHEST | LOWEST:
+        return True
+    if low not in GAUGING:
+        return False
+    behind = tokens[place + 1 : place + 1 + GAUGED_TOKENS]
+    if behind and behind[0].text.casefold() in _TURNS:
+        return True
+    for item in behind:
+        if item.text in {";", "；", ","}:
+            return False
+        if item.kind in {Kind.NUMBER, Kind.MOMENT, Kind.QUOTE}:
+            return True
+    return False
+
+
+_TURNS: Final = frozenset("up down back into from offline online idle for".split())
 
 
 def _stative(tokens: Iterator[Token]) -> Iterator[Token]:

@@ -30,7 +30,7 @@ from affidavit.verify.statements.words import stems_of
 EXPLAINS: Final = re.compile(
     r"\b(because|due to|caused by|reason|cause|fail(?:ed|s|ure|ing)?|error|err|cannot|can't|could not"
     r"|unable|message|panic|exception|fatal|refused|denied|rejected|killed|exceeded|expired|since"
-    r"|not found|exhausted|timed? ?out|back-?off|unhealthy|mismatch)\b|因为|由于|原因|失败|错误|导致",
+    r"|not found|exhausted|timed? out|timeout(?!\s?[=:_])|back-?off|unhealthy|mismatch)\b|因为|由于|原因|失败|错误|导致",
     re.IGNORECASE,
 )
 """What makes a record an explanation and not only a list of things that stand side by side."""

@@ -246,6 +246,11 @@ class CallView:
         return stems_of(self.about)
 
     @cached_property
+    def source_stems(self) -> frozenset[str]:
+        """The words of the tool's and the source's names."""
+        return stems_of(f"{self.call.tool} {self.call.envelope.source}")
+
+    @cached_property
     def edges(self) -> tuple[RecordView, ...]:
         """The records that are edges."""
         return tuple(record for record in self.records if isinstance(record.fact, Edge))

@@ -96,7 +96,9 @@ async def test_cpu_that_rose_is_a_change_with_its_onset(tmp_path: Path) -> None:
     change, onset = found.facts
     assert isinstance(change, Change)
     assert isinstance(onset, Onset)
-    assert (change.before.number, change.after.number, change.after.unit) == (10, 60, "%")
+    assert change.before.number == 10
+    assert change.after.number == 60
+    assert change.after.unit == "%"
     assert change.anomalous
     assert change.score is not None
     assert change.score > 20
@@ -169,7 +171,9 @@ async def test_a_service_that_works_longer_is_told_by_its_operation(tmp_path: Pa
         "self time of list",
         "p75",
     )
-    assert (change.before.number, change.after.number, change.after.unit) == (18, 318, "ms")
+    assert change.before.number == 18
+    assert change.after.number == 318
+    assert change.after.unit == "ms"
 
 
 async def test_failed_spans_are_told_in_percent_where_they_begin(tmp_path: Path) -> None:
@@ -178,7 +182,9 @@ async def test_failed_spans_are_told_in_percent_where_they_begin(tmp_path: Path)
     (change,) = found.facts
     assert isinstance(change, Change)
     assert (change.subject, change.attribute) == ("shop", "failed spans of list")
-    assert (change.before.number, change.after.number, change.after.unit) == (0, 100, "%")
+    assert change.before.number == 0
+    assert change.after.number == 100
+    assert change.after.unit == "%"
 
 
 async def test_a_call_that_never_arrived_is_its_callees(tmp_path: Path) -> None:
@@ -190,7 +196,9 @@ async def test_a_call_that_never_arrived_is_its_callees(tmp_path: Path) -> None:
         assert change.anomalous
         assert "web" not in changes(found)
     assert change.attribute == "share of call shop calls of web that arrived"
-    assert (change.before.number, change.after.number, change.after.unit) == (100, 0, "%")
+    assert change.before.number == 100
+    assert change.after.number == 0
+    assert change.after.unit == "%"
 
 
 async def test_a_call_whose_caller_waited_in_vain_may_be_either_ones(tmp_path: Path) -> None:
@@ -224,7 +232,9 @@ async def test_a_kind_of_line_that_vanished_is_a_change_and_errors_are_left_out(
     (change,) = found.facts
     assert isinstance(change, Change)
     assert (change.attribute, change.direction) == ("lines like: order # paid", "down")
-    assert (change.before.number, change.after.number, change.after.unit) == (10, 0, "{line}")
+    assert change.before.number == 10
+    assert change.after.number == 0
+    assert change.after.unit == "{line}"
 
 
 @pytest.mark.spec("T4")
