@@ -31,9 +31,6 @@ UNTOLD_STATISTICS: Final = frozenset({"gauge", "value"})
 _MOVES: Final[Mapping[str, str]] = {"up": "rose", "down": "fell", "flat": "stayed"}
 
 
-_MOVING: Final[Mapping[str, str]] = {"up": "rise", "down": "fall", "flat": "change"}
-
-
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """One sentence, the call that proves it and its typed statements."""
@@ -161,7 +158,7 @@ def say_edge(edge: Edge, tool_call_id: str) -> Sentence:
     return Sentence(f"{edge.source} {verb} {edge.target}.", tool_call_id, (statement,))
 
 
-def say_onset(onset: Onset, direction: str, tool_call_id: str) -> Sentence:
+def say_onset(onset: Onset, tool_call_id: str) -> Sentence:
     """When a signal began to move: not before the last moment at which it was as usual."""
     whole = format_instant(onset.earliest.replace(microsecond=0))
     statement = {
@@ -171,19 +168,20 @@ def say_onset(onset: Onset, direction: str, tool_call_id: str) -> Sentence:
         "attribute": onset.attribute,
         "at": format_instant(onset.earliest),
     }
-    text = f"At {onset.subject}, {onset.attribute} began to {_MOVING[direction]} after {whole}."
+    text = f"At {onset.subject}, the onset of {onset.attribute} lies after {whole}."
     return Sentence(text, tool_call_id, (statement,))
 
 
 def say_event(row: Row, tool_call_id: str) -> Sentence | None:
     """A change event as it was recorded, quoted; None where it has no words."""
-    body = next((cell.text for cell in row.cells if cell.name == "body"), None)
-    quoted = " ".join((body or "").split())[:QUOTE_CHARS_MAX].strip()
-    if not quoted:
+    texts = {cell.name: cell.text for cell in row.cells}
+    quoted = " ".join((texts.get("body") or "").split())[:QUOTE_CHARS_MAX].strip()
+    if not quoted or not texts.get("event"):
         return None
     place = f" of {row.subject}" if row.subject else ""
     statement = {"kind": "quote", "tool_call_id": tool_call_id, "text": quoted}
-    return Sentence(f'The change log{place} says "{quoted}".', tool_call_id, (statement,))
+    text = f'The {texts["event"]}{place} reads "{quoted}".'
+    return Sentence(text, tool_call_id, (statement,))
 
 
 def say_absence(service: str, scope: Scope, what: str, tool_call_id: str) -> Sentence | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
 from itertools import pairwise
@@ -120,6 +120,12 @@ class GuardChain:
     """Guards in order. Made by `in_order`, which refuses what H3 refuses."""
 
     guards: tuple[Guard, ...] = ()
+    _witnesses: tuple[tuple[str, Witness], ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Find the witnesses once: asking a shape of an object costs more than asking the guard."""
+        found = tuple((guard.name, guard) for guard in self.guards if isinstance(guard, Witness))
+        object.__setattr__(self, "_witnesses", found)
 
     async def ask(
         self, moment: Moment, state: AgentState, request: AgentRequest, action: Action | None = None
@@ -144,18 +150,15 @@ class GuardChain:
         Raises RecordFailed when one cannot take note of it: what cannot be recorded does not begin
         (N15).
         """
-        for guard, witness in self._witnesses():
+        for guard, witness in self._witnesses:
             await _tell(guard, partial(witness.enter, request, action))
-        return tuple(guard for guard, _ in self._witnesses())
+        return tuple(guard for guard, _ in self._witnesses)
 
     async def block(self, request: AgentRequest, blocked: Blocked) -> tuple[str, ...]:
         """Tell every witness that an action was refused; their names. Raises as `enter` does."""
-        for guard, witness in self._witnesses():
+        for guard, witness in self._witnesses:
             await _tell(guard, partial(witness.block, request, blocked))
-        return tuple(guard for guard, _ in self._witnesses())
-
-    def _witnesses(self) -> tuple[tuple[str, Witness], ...]:
-        return tuple((guard.name, guard) for guard in self.guards if isinstance(guard, Witness))
+        return tuple(guard for guard, _ in self._witnesses)
 
 
 async def _tell(guard: str, say: Callable[[], Awaitable[None]]) -> None:

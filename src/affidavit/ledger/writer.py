@@ -106,9 +106,14 @@ def project(tool_call_id: str, raw: bytes) -> Written:
     return Written((Event(EventType.TOOL_CALL_PROJECTING, data),), (stored,))
 
 
-def settle(tool_call_id: str, envelope: Envelope) -> Written:
-    """The projection is complete: the call is READY and may be cited (E2)."""
-    result = artifact("result", canonical_json(envelope.model_dump(mode="json")))
+def settle(tool_call_id: str, envelope: Envelope, content: bytes | None = None) -> Written:
+    """The projection is complete: the call is READY and may be cited (E2).
+
+    `content` is the projection's canonical bytes, where the caller has them already.
+    """
+    if content is None:
+        content = canonical_json(envelope.model_dump(mode="json"))
+    result = artifact("result", content)
     event = Event(
         EventType.TOOL_CALL_READY,
         {

@@ -85,21 +85,24 @@ def _read(plan: Planned, raw: bytes, now: Callable[[], datetime]) -> Written:
     if len(raw) > RAW_BYTES_MAX:
         return fail(key, "RESULT_TOO_LARGE")
     stored = project(key, raw)
-    envelope = _project(plan, raw, now)
-    last = fail(key, envelope) if isinstance(envelope, str) else settle(key, envelope)
+    shown = _project(plan, raw, now)
+    last = fail(key, "PROJECTION_FAILED") if shown is None else settle(key, *shown)
     return Written((*stored.events, *last.events), (*stored.artifacts, *last.artifacts))
 
 
-def _project(plan: Planned, raw: bytes, now: Callable[[], datetime]) -> Envelope | str:
-    """The bounded projection, or the stable code that says why there is none."""
+def _project(
+    plan: Planned, raw: bytes, now: Callable[[], datetime]
+) -> tuple[Envelope, bytes] | None:
+    """The bounded projection and its canonical bytes, or None: there is no honest one."""
     try:
         envelope = plan.tool.project(raw, plan.arguments, plan.header.scope, now())
+        content = canonical_json(envelope.model_dump(mode="json"))
     except Exception:  # noqa: BLE001 - raw never stands in for a projection that failed (T3)
-        return "PROJECTION_FAILED"
+        return None
     fits = (
         envelope.scope == plan.header.scope
         and envelope.evidence_class is plan.header.evidence_class
         and envelope.contradiction() is None
-        and len(canonical_json(envelope.model_dump(mode="json"))) <= RESULT_BYTES_MAX
+        and len(content) <= RESULT_BYTES_MAX
     )
-    return envelope if fits else "PROJECTION_FAILED"
+    return (envelope, content) if fits else None

@@ -11,7 +11,7 @@ from affidavit.contract.agent import Observation, ObservationKind, ToolCallReque
 from affidavit.contract.evidence import Envelope
 from affidavit.contract.journal import EventType
 from affidavit.contract.states import EvidenceStatus
-from affidavit.core.canonical import canonical_json, digest
+from affidavit.core.canonical import digest
 from affidavit.core.fold import CallView, RunView, StepView
 
 
@@ -97,7 +97,7 @@ def answer_digest(envelope: Envelope) -> str:
     """A digest over what came back alone: neither what was asked nor when (H7)."""
     facts = [fact.model_dump(mode="json") for fact in envelope.facts]
     came_back = [str(envelope.status), envelope.count, envelope.total, envelope.truncated, facts]
-    return digest(canonical_json(came_back))
+    return digest(json.dumps(came_back, sort_keys=True).encode("ascii"))
 
 
 _RESOLVED: Final = {"done": "OUTCOME_DONE", "not-done": "OUTCOME_NOT_DONE"}

@@ -195,8 +195,8 @@ def test_a_change_is_told_as_it_was_recorded_and_never_convicted() -> None:
         saw(1, "resource_shifts", change("db", "cpu", "60")), saw(2, "change_events", deploy)
     )
     last = draft["analyses"][-1]["sentences"]
-    assert [item["text"] for item in last] == ['The change log of db says "db 2.0".']
-    assert "change log" not in draft["conclusion"]["text"]
+    assert [item["text"] for item in last] == ['The deploy of db reads "db 2.0".']
+    assert "deploy" not in draft["conclusion"]["text"]
     alone = concluded(saw(1, "change_events", deploy))
     assert alone["conclusion"] is None
 
@@ -210,7 +210,7 @@ def test_an_onset_is_told_from_the_last_moment_as_usual() -> None:
     )
     draft = concluded(saw(1, "resource_shifts", change("db", "cpu", score="60"), began))
     sentence = draft["analyses"][0]["sentences"][1]
-    assert sentence["text"] == "At db, cpu began to rise after 2026-03-02T10:03:00Z."
+    assert sentence["text"] == "At db, the onset of cpu lies after 2026-03-02T10:03:00Z."
     assert sentence["statements"][0]["at"] == "2026-03-02T10:03:00.500000Z"
 
 

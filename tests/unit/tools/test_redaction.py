@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Callable
 from typing import Final
 
@@ -79,6 +78,7 @@ CARRIERS: Final[dict[str, Callable[[str], str]]] = {
     "words before JSON": lambda secret: "stdout:\n" + json.dumps({"m": secret}, indent=2) + "\nend",
     "escaped letters": lambda secret: '{"m": "' + _unicode(f"x {secret} y") + '"}',
     "YAML": lambda secret: f"a:\n  msg: |\n    {secret}\n  n: 1\n",
+    "slashes escaped": lambda secret: json.dumps([secret, "a"]).replace("/", "\\/"),
     "bytes that are no UTF-8": lambda secret: f"\udcff {secret} \udcfe",
     "JSON cut off": lambda secret: json.dumps({"a": [f"saw {secret} here", 1]})[:-4],
 }
@@ -294,6 +294,7 @@ INNOCENT: Final = (
     "DB_PASSWORD: <set to the key 'password' in secret 'seat-db'> Optional: false",
     "name: DB_PASSWORD\nvalueFrom:\n  secretKeyRef:\n    key: password\n    name: seat-db",
     "http://host:8080/@scope/pkg https://github.com/a/b git@github.com:a/b getty@tty1.service",
+    "GET,shop@services-db.rds.example.com_Database,0.41234567890123 0.4242424242424242 12",
     "http://[2001:db8::1]:8080/a@b ftp.example.com:21 npm install left-pad@1.3.0",
     "-----BEGIN CERTIFICATE-----\nMIIBszCCARygAwIBAgIJ\n-----END CERTIFICATE-----",
     "authorization.k8s.io/v1 basic authentication failed; Bearer token missing; cookie: none",
@@ -378,12 +379,8 @@ def test_every_rule_has_one_gate_that_its_needle_opens() -> None:
         gates = [gate for gate in GATES if rule.needle in gate.needles]
         assert len(gates) == 1, rule.needle
         assert gates[0].pattern.search(rule.needle), rule.needle
-    for gate in GATES:
-        known = {rule.needle for rule in RULES}
-        assert set(gate.needles) <= known
-        assert not gate.pattern.search(re.sub(rb"\w", b"0", b" ".join(gate.needles)).lower()) or (
-            b"@" in gate.pattern.pattern or b":" in gate.pattern.pattern
-        )
+    assert not any(gate.pattern.search(b"0 a - [9] _.") for gate in GATES)
+    assert {needle for gate in GATES for needle in gate.needles} == {rule.needle for rule in RULES}
 
 
 @pytest.mark.spec("T7")

@@ -43,8 +43,9 @@ PARTS_MAX: Final = 8
 """Documents that begin on a line of a text and may end on another one; each failed attempt costs
 one more reading of the rest."""
 
-_HIDDEN: Final = re.compile(rb"\\u00[2-7]|\\/")
-"""Escapes of plain letters and slashes: the bytes do not show what the text says."""
+_HIDDEN: Final = re.compile(rb"\\u00(?:2[d-f]|3[0-9ad]|[45][0-9a-f]|[67][0-9a-e])", re.IGNORECASE)
+"""Escapes of letters, digits and `=:@-./`: the bytes do not show what the text says. What encoders
+escape by habit (`<`, `>`, `&`, quotes) hides nothing."""
 _PART: Final = re.compile(rb"^[ \t]*(?=[\[{])", re.MULTILINE)
 _ECHO_SAFE: Final = re.compile(rb"[!#-\[\]-~]+")
 

@@ -75,13 +75,17 @@ _RULES_OF: Final = {
 
 
 def live_rules(low: bytes) -> tuple[Rule, ...]:
-    """The rules whose needle is in a text (in lower case): all that any part of it may need."""
+    """The rules whose needle is in a text (in lower case): all that any part of it may need.
+
+    JSON may write a slash as `\\/`; its needles count as there when that is.
+    """
+    slashes = b"\\/" in low
     return tuple(
         rule
         for gate, rules in _RULES_OF.items()
         if gate.pattern.search(low)
         for rule in rules
-        if rule.needle in low
+        if rule.needle in low or (slashes and b"/" in rule.needle)
     )
 
 

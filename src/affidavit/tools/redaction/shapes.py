@@ -101,7 +101,7 @@ _PUBLIC: Final = re.compile(
     rb"|(?:DH|EC|DSA) PARAMETERS|PGP (?:PUBLIC KEY BLOCK|SIGNATURE|SIGNED MESSAGE)|PKCS7|CMS"
 )
 _PEM_BODY: Final = re.compile(
-    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt]|\\+u000[aAdD]"
+    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt/]|\\+u000[aAdD]"
     rb"|(?:Proc-Type|DEK-Info|Comment|Version|Hash): ?[\w ,.-]{1,80})*+"
 )
 _PEM_RUN: Final = re.compile(rb"(?<![\w-])[A-Za-z0-9+/=]{16,}+")
@@ -180,7 +180,9 @@ def look_at_pem_base64(text: Text, at: int) -> Iterator[Span]:
 # --- Mail addresses --------------------------------------------------------------------------
 
 _LOCAL: Final = re.compile(rb"[A-Za-z0-9._+-]{1,64}+")
-_DOMAIN: Final = re.compile(rb"(?:@|%40)(?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24})(?![\w-])")
+_DOMAIN: Final = re.compile(
+    rb"(?:@|%40)(?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24})(?![\w-]|\.\w)"
+)
 _UNITS: Final = frozenset(
     b"service socket target timer mount slice scope device path swap automount snap".split()
 )
@@ -203,10 +205,18 @@ def look_at_mail(text: Text, at: int) -> Iterator[Span]:
 
 # --- Card numbers ----------------------------------------------------------------------------
 
-_DIGITS_ONLY: Final = bytes(
-    ord("0") if n in b"0123456789" else ord(" ") if n in b" -" else ord("x") for n in range(256)
+_WORD_BYTES: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."
+_DIGIT_SHAPE: Final = bytes(
+    ord(" " if n in b" -" else "0" if n in b"0123456789" else "x" if n in _WORD_BYTES else "|")
+    for n in range(256)
 )
-_CARD_SHAPES: Final = (b"0" * 14, b"0000 0000 0000", b"0000 000000 0000")
+"""Digits, gaps, words and the rest: a fraction or an id with letters is no bare run of digits."""
+_CARD_SHAPES: Final = (
+    b"|" + b"0" * 14,
+    b" " + b"0" * 14,
+    b"0000 0000 0000",
+    b"0000 000000 0000",
+)
 _CARD: Final = re.compile(
     rb"(?<![\w.-])(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{3,4}"
     rb"|\d{4}([ -])\d{6}\2\d{4,5})(?![\w-]|\.\d)"
@@ -227,16 +237,19 @@ _ISSUED: Final = re.compile(
 
 def find_cards(raw: bytes) -> Iterator[Span]:
     """Card numbers: issued by a network, and with Luhn's check digit."""
-    shape = raw.translate(_DIGITS_ONLY)
+    shape = b"|" + raw.translate(_DIGIT_SHAPE)  # a place here is one more than there
     for needle in _CARD_SHAPES:
-        at = shape.find(needle)
-        while at >= 0:
+        before = needle[:1] != b"0"
+        place = shape.find(needle)
+        while place >= 0:
+            at = place if before else place - 1
             found = _CARD.match(raw, at)
-            named = _ID.search(raw[max(0, at - 24) : at])
-            if found and not named and is_card(re.sub(rb"[ -]", b"", found[0])):
+            is_hit = found is not None and is_card(re.sub(rb"[ -]", b"", found[0]))
+            if found and is_hit and not _ID.search(raw[max(0, at - 24) : at]):
                 yield Span(at, found.end(), "card-number")
             run = _RUN.match(raw, at)
-            at = shape.find(needle, max(at + len(needle), run.end() if run else 0))
+            done = max(at + len(needle) - before, run.end() if run else 0)
+            place = shape.find(needle, done if before else done + 1)
 
 
 _RUN: Final = re.compile(rb"\d*")
