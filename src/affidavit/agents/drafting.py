@@ -158,7 +158,7 @@ def say_edge(edge: Edge, tool_call_id: str) -> Sentence:
     return Sentence(f"{edge.source} {verb} {edge.target}.", tool_call_id, (statement,))
 
 
-def say_onset(onset: Onset, tool_call_id: str) -> Sentence:
+def say_onset(onset: Onset, direction: str, tool_call_id: str) -> Sentence:
     """When a signal began to move: not before the last moment at which it was as usual."""
     whole = format_instant(onset.earliest.replace(microsecond=0))
     statement = {
@@ -168,7 +168,7 @@ def say_onset(onset: Onset, tool_call_id: str) -> Sentence:
         "attribute": onset.attribute,
         "at": format_instant(onset.earliest),
     }
-    text = f"At {onset.subject}, the onset of {onset.attribute} lies after {whole}."
+    text = f"At {onset.subject}, {onset.attribute} {_MOVES[direction]} after {whole}."
     return Sentence(text, tool_call_id, (statement,))
 
 

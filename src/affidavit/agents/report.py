@@ -148,7 +148,7 @@ def tell(material: Material, suspect: Suspect) -> tuple[Sentence, ...]:
     for item in changes:
         began = material.onsets.get((suspect.service, item.fact.attribute))
         if began is not None and isinstance(began.fact, Onset):
-            sentences.append(say_onset(began.fact, began.tool_call_id))
+            sentences.append(say_onset(began.fact, item.fact.direction, began.tool_call_id))
             break
     line = material.lines.get(suspect.service)
     if line is not None and isinstance(line.fact, Line):

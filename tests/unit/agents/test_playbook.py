@@ -210,7 +210,7 @@ def test_an_onset_is_told_from_the_last_moment_as_usual() -> None:
     )
     draft = concluded(saw(1, "resource_shifts", change("db", "cpu", score="60"), began))
     sentence = draft["analyses"][0]["sentences"][1]
-    assert sentence["text"] == "At db, the onset of cpu lies after 2026-03-02T10:03:00Z."
+    assert sentence["text"] == "At db, cpu rose after 2026-03-02T10:03:00Z."
     assert sentence["statements"][0]["at"] == "2026-03-02T10:03:00.500000Z"
 
 

@@ -65,6 +65,7 @@ def look_at_key(text: Text, at: int) -> Iterator[Span]:
         return
     strength, kind = hint_of(key)
     if strength is Strength.NONE:
+        yield Span(stop, stop, kind)  # an empty span: the name needs no second look
         return
     is_flag = key.startswith(b"-")
     separator = _ASSIGNED.match(text.raw, stop) or _BESIDE.match(text.raw, stop)

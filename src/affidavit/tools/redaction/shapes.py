@@ -63,8 +63,10 @@ def _key_rule(prefix: bytes, alphabet: bytes, least: int) -> Rule:
 
     def look(text: Text, at: int) -> Iterator[Span]:
         found = shape.match(text.raw, at)
-        if found and not (prefix == b"sk-" and _WORDS.fullmatch(found[0])):
-            yield Span(at, found.end(), "api-key" if prefix == b"sk-" else "cloud-key")
+        if found:
+            words = prefix == b"sk-" and _WORDS.fullmatch(found[0])
+            begin = found.end() if words else at  # an empty span: nothing, and no second look
+            yield Span(begin, found.end(), "api-key" if prefix == b"sk-" else "cloud-key")
 
     return Rule(prefix.lower(), look)
 

@@ -40,9 +40,30 @@ def check_action(desk: Desk, clauses: tuple[Clause, ...], text: str) -> tuple[Su
     for step in _steps(tuple(token for clause in clauses for token in clause.tokens)):
         if not _together(desk, Clause(step)):
             codes.append(SupportCode.SUBJECT_REFUTED)
+    if _asserts(tuple(token for clause in clauses for token in clause.tokens)):
+        codes.append(SupportCode.WORDS_UNBOUND)
     if _reverts_unread(desk, clauses, text):
         codes.append(SupportCode.STATEMENT_UNPROVED)
     return tuple(dict.fromkeys(codes))
+
+
+_FINITE: Final = frozenset(
+    "is are was were has had have did does isn't aren't wasn't weren't hasn't 已 已经 处于".split()
+)
+_LINKS: Final = frozenset("which that who if when while until unless once before after 若 如果 当".split())
+
+
+def _asserts(tokens: tuple[Token, ...]) -> bool:
+    """Whether something is told as a fact instead of proposed or named.
+
+    A proposal begins with what to do; one that begins with a thing and goes on with a finite verb
+    tells a fact, and so does what is said of a thing in passing.
+    """
+    words = [token.text.casefold() for token in tokens]
+    for place, word in enumerate(words):
+        if word in _FINITE and not any(link in words[:place] for link in _LINKS - {"which", "who"}):
+            return True
+    return bool(tokens) and tokens[0].kind is Kind.NAME
 
 
 _RELATIVE: Final = frozenset("which that whose where it its 它 其".split())
@@ -61,6 +82,9 @@ def _steps(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
     return [tuple(step) for step in steps if step]
 
 
+_STATES: Final = frozenset("正常 恢复 健康 故障 失败 中断".split())
+
+
 def check_scope(
     desk: Desk, tokens: tuple[Token, ...], text: str
 ) -> tuple[SupportCode, ...]:
@@ -71,6 +95,8 @@ def check_scope(
     codes: list[SupportCode] = []
     if causal_in(text, tokens) and not is_open(text, tokens):
         codes.append(SupportCode.CAUSE_UNPROVED)
+    if any(token.text.casefold() in _FINITE or token.text in _STATES for token in tokens):
+        codes.append(SupportCode.WORDS_UNBOUND)
     for token in tokens:
         match token.kind:
             case Kind.NAME if any(sign.isdigit() for sign in token.text):

@@ -35,6 +35,9 @@ def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) ->
     ends = _core(effect, telling=True), _first(cause)
     if not ends[0] or not ends[1]:
         return SupportCode.CAUSE_UNPROVED
+    if all(token.kind in {Kind.NAME, Kind.NUMBER} for token in ends[1]):
+        # A thing is no cause; something about it may be.
+        return SupportCode.CAUSE_UNPROVED
     if _told(desk, *ends, (*effect, *cause)):
         return None
     lone = False

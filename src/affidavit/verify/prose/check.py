@@ -84,8 +84,13 @@ def _check_open(sheet: Sheet, clauses: tuple[Clause, ...]) -> None:
             _check_clause(sheet, clause, effect=False)
             continue
         for token in clause.tokens:
-            if token.kind is Kind.NAME and not actions.is_known(sheet.desk, token):
+            if actions.is_known(sheet.desk, token):
+                continue
+            if token.kind is Kind.NAME:
                 sheet.refuse(SupportCode.IDENTIFIER_UNKNOWN, token.text)
+            elif token.kind is Kind.WORD and token.role is Role.CONTENT:
+                # What is asked about is presupposed: "why it caught fire is unknown".
+                sheet.refuse(SupportCode.WORDS_UNBOUND, token.text)
 
 
 def _check_clauses(sheet: Sheet, clauses: tuple[Clause, ...], *, effect: bool = False) -> None:

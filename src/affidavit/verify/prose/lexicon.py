@@ -212,14 +212,12 @@ CAUSES: Final = (
 """Markers between a cause (before) and its effect (after), longest match first."""
 
 UNKNOWN: Final = (
-    "not known", "unknown", "not clear", "unclear", "not visible", "not shown", "not seen",
+    "not known", "unknown", "not clear", "unclear", 
     "cannot be told", "cannot be said", "cannot be determined", "not determined", "undetermined",
     "not established", "not looked at", "not examined", "not read", "not checked", "remains open",
     "left open", "is open", "not explained", "unexplained", "not confirmed", "unconfirmed",
     "could not be determined", "could not be confirmed", "cannot be confirmed", "not proved",
-    "not proven", "was not recorded", "not identified", "not covered", "does not show",
-    "do not show", "does not say", "do not say", "not part of", "not evident", "not apparent",
-    "no evidence", "not investigated", "not available here", "still open", "not in evidence",
+    "not proven", "was not recorded", "not identified", "not covered", "does not say", "do not say", "not part of", "not investigated", "not available here", "still open", "not in evidence",
     "were not read", "was not read", "not verified", "does not tell", "do not tell",
 )  # fmt: skip
 """What says that something is not known; it claims no fact but the question."""
