@@ -22,6 +22,7 @@ from affidavit.ledger.writer import Written, fail, late, project, settle
 from affidavit.progress.reading import stable_code
 from affidavit.tools.catalogue import blame
 from affidavit.tools.planning import Planned
+from affidavit.tools.redaction import redact_bytes
 
 RAW_BYTES_MAX: Final = 8_000_000
 """A raw response beyond this is a back end that ignores its bound; nothing of it is kept."""
@@ -84,6 +85,7 @@ def _read(plan: Planned, raw: bytes, now: Callable[[], datetime]) -> Written:
     key = plan.tool_call_id
     if len(raw) > RAW_BYTES_MAX:
         return fail(key, "RESULT_TOO_LARGE")
+    raw = redact_bytes(raw)
     stored = project(key, raw)
     shown = _project(plan, raw, now)
     last = fail(key, "PROJECTION_FAILED") if shown is None else settle(key, *shown)

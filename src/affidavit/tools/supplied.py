@@ -37,6 +37,7 @@ from affidavit.tools.readers.origin import class_of, subject_of
 from affidavit.tools.readers.result import RawResult, ReadError, read_result
 from affidavit.tools.readers.windows import names_time, window_of
 from affidavit.tools.readers.words import clean
+from affidavit.tools.redaction import redact_json
 
 __all__ = (
     "GateInput",
@@ -104,7 +105,7 @@ class GateInput:
 
 def read_gate_input(raw: object) -> GateInput:
     """The gate's input. Raises InputRefused, naming the JSON pointer of what does not fit."""
-    top = _object(raw, "")
+    top = _object(redact_json(raw).value, "")
     _known(top, _INPUT_FIELDS, "")
     if ("draft" in top) == ("answer" in top):
         raise _refused("", "give exactly one of draft and answer")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import absences, actions, causes, markers, tallies
-from affidavit.verify.prose.binding import bind
+from affidavit.verify.prose import absences, actions, causes, markers, tallies, unknowns
+from affidavit.verify.prose.binding import bind, content_of
 from affidavit.verify.prose.clauses import Clause, split_clauses, split_statements
 from affidavit.verify.prose.desk import TOLD, Desk
-from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
 from affidavit.verify.prose.numbering import mark_labels
@@ -46,20 +45,20 @@ def check_sentence(desk: Desk, text: str, context: Context) -> Findings:
 def _check_told(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> Findings:
     """Each statement of a sentence that tells something, in order."""
     for piece in split_statements(tokens):
-        start = piece[0].start
-        shifted = tuple(_shift(token, start) for token in piece)
-        _check_statement(sheet, piece, shifted, text[start : piece[-1].end])
+        _check_statement(sheet, piece, text)
         sheet.said = piece
     sheet.findings.topics = sheet.topics
     return sheet.findings
 
 
 def _check_statement(
-    sheet: Sheet, tokens: tuple[Token, ...], shifted: tuple[Token, ...], part: str
+    sheet: Sheet, tokens: tuple[Token, ...], text: str
 ) -> None:
     """Check one statement: its causal link, if it says one, and each of its clauses."""
-    if markers.is_open(part, shifted):
-        _check_open(sheet, split_clauses(tokens))
+    start = tokens[0].start
+    shifted = tuple(_shift(token, start) for token in tokens)
+    part = text[start : tokens[-1].end]
+    if _check_unknown(sheet, split_clauses(tokens), text):
         return
     if tokens[0].text.casefold() in _ASKING:
         sheet.refuse(SupportCode.STATEMENT_UNPROVED, "(asks)")
@@ -75,22 +74,59 @@ def _check_statement(
         sheet.refuse(code)
 
 
-def _check_open(sheet: Sheet, clauses: tuple[Clause, ...]) -> None:
-    """What is said to be unknown claims nothing; what is named in it has to exist."""
-    for clause in clauses:
-        part = " ".join("" if token.kind is Kind.QUOTE else token.text for token in clause.tokens)
-        unknown = any(token.role is Role.UNKNOWN for token in clause.tokens)
-        if not (unknown or markers.is_open(part, ()) or markers.is_question(part)):
-            _check_clause(sheet, clause, effect=False)
+def _check_unknown(sheet: Sheet, clauses: tuple[Clause, ...], text: str) -> bool:
+    """Whether the statement says that something is not known; then its clauses are checked here."""
+    found = [unknowns.read_unknown(clause, text) for clause in clauses]
+    for place, unknown in enumerate(found):
+        if unknown is not None and not unknown.said and not unknown.beside:
+            beside = place - 1 if place and found[place - 1] is None else place + 1
+            if 0 <= beside < len(clauses) and found[beside] is None:
+                found[beside] = unknowns.asks(clauses[beside].tokens)
+    if not any(found):
+        return False
+    for clause, unknown in zip(clauses, found, strict=True):
+        if unknown is None:
+            _check_clauses(sheet, (clause,))
             continue
-        for token in clause.tokens:
-            if actions.is_known(sheet.desk, token):
-                continue
-            if token.kind is Kind.NAME:
-                sheet.refuse(SupportCode.IDENTIFIER_UNKNOWN, token.text)
-            elif token.kind is Kind.WORD and token.role is Role.CONTENT:
-                # What is asked about is presupposed: "why it caught fire is unknown".
-                sheet.refuse(SupportCode.WORDS_UNBOUND, token.text)
+        if unknown.beside:
+            _check_clauses(sheet, (Clause(unknown.beside, clause.topics),))
+        code = _against(sheet, clause, unknown)
+        if code is not None:
+            sheet.refuse(code, f"({unknown.ask} not known)")
+    return True
+
+
+def _against(sheet: Sheet, clause: Clause, unknown: unknowns.Unknown) -> SupportCode | None:
+    """What speaks against saying that this is not known."""
+    said = Clause(unknown.said, clause.topics, clause.bound)
+    if any(token.kind is Kind.NAME and not actions.is_known(sheet.desk, token) for token in said.tokens):
+        return SupportCode.IDENTIFIER_UNKNOWN
+    if not content_of(said):
+        return None
+    if unknown.ask in {unknowns.Ask.WHY, unknowns.Ask.WHO}:
+        _check_clauses(sheet, (said,), effect=True)
+        return None
+    if any(not _is_spoken_of(sheet, token) for token in content_of(said)):
+        return SupportCode.WORDS_UNBOUND
+    return SupportCode.EVIDENCE_CONTRADICTS if _is_answered(sheet, said, unknown.ask) else None
+
+
+def _is_spoken_of(sheet: Sheet, token: Token) -> bool:
+    return actions.is_known(sheet.desk, token) or any(
+        sheet.desk.is_about(call, token) for call in sheet.desk.wide
+    )
+
+
+def _is_answered(sheet: Sheet, said: Clause, ask: unknowns.Ask) -> bool:
+    """Whether the evidence shows it: a fact that holds, or a thing with all its words in a record."""
+    if ask is unknowns.Ask.NOUN:
+        bindings = [found for call in sheet.desk.calls for found in bind(sheet.desk, said, call)]
+        return any(
+            not item.unheld and (item.held or item.named) for item in choose(sheet, said, bindings)
+        )
+    trial = Sheet(sheet.desk, sheet.context, Findings(), sheet.topics, sheet.before)
+    _check_clauses(trial, (said,))
+    return not trial.findings.codes
 
 
 def _check_clauses(sheet: Sheet, clauses: tuple[Clause, ...], *, effect: bool = False) -> None:

@@ -212,15 +212,21 @@ CAUSES: Final = (
 """Markers between a cause (before) and its effect (after), longest match first."""
 
 UNKNOWN: Final = (
-    "not known", "unknown", "not clear", "unclear", 
-    "cannot be told", "cannot be said", "cannot be determined", "not determined", "undetermined",
-    "not established", "not looked at", "not examined", "not read", "not checked", "remains open",
-    "left open", "is open", "not explained", "unexplained", "not confirmed", "unconfirmed",
+    "not known", "unknown", "not clear", "unclear", "cannot be told", "cannot be said",
+    "cannot be determined", "not determined", "undetermined", "not established", "remains open",
+    "left open", "not explained", "unexplained", "not confirmed", "unconfirmed",
     "could not be determined", "could not be confirmed", "cannot be confirmed", "not proved",
-    "not proven", "was not recorded", "not identified", "not covered", "does not say", "do not say", "not part of", "not investigated", "not available here", "still open", "not in evidence",
-    "were not read", "was not read", "not verified", "does not tell", "do not tell",
+    "not proven", "not identified", "does not show", "do not show", "does not say", "do not say",
+    "no evidence", "not in evidence", "not verified", "does not tell", "do not tell",
 )  # fmt: skip
 """What says that something is not known; it claims no fact but the question."""
+
+UNKNOWN_SOFT: Final = (
+    "not visible", "not shown", "not seen", "not evident", "not apparent", "not recorded",
+    "not looked at", "not examined", "not read", "not checked", "not covered", "not part of",
+    "not investigated", "not available here",
+)  # fmt: skip
+"""The same, of a question alone ("what held the lock is not visible"); else these deny."""
 
 NUMBERS: Final[Mapping[str, int]] = MappingProxyType(
     {
