@@ -2,8 +2,8 @@
 
     acting_process.py STORE FILE RUN_ID LEASE_S
 
-It says `ready` when it begins to drive, answers for the people (approves, resolves), and adds a line
-to FILE for each effect: the effect's key. All else is the product.
+It says `ready` when it begins to drive, answers for the people (approves, resolves), and adds a
+line to FILE for each effect: the effect's key. All else is the product.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from tests.support.acting import guards_for, writing_tool
 from tests.support.runs import request
 from tests.support.worlds import act, world
 
-EFFECTS: Final = 4
-NAP_S: Final = 0.01
+EFFECTS: Final = 10
+NAP_S: Final = 0.02
 """Before and after each effect, so that a death falls into it often enough."""
 
 LIMITS: Final = Limits(iterations=50, tokens=0, timeout_s=600, tool_calls=100, concurrency=4)
@@ -100,10 +100,10 @@ async def attempt(run_id: str, told: World) -> object:
 
 
 if __name__ == "__main__":
-    run.LEASE_TTL_S = float(sys.argv[4])
-    run.LEASE_TTL_US = int(run.LEASE_TTL_S * 1_000_000)
+    run.LEASE_TTL_S = float(sys.argv[4])  # type: ignore[misc]
+    run.LEASE_TTL_US = int(run.LEASE_TTL_S * 1_000_000)  # type: ignore[misc]
     try:
-        anyio.run(main, *sys.argv[1:4])
+        anyio.run(main, sys.argv[1], sys.argv[2], sys.argv[3])
     except InputRefused as late:
         # A word that was posted by a process that died right after it: the next one goes on.
         print(late.code, flush=True)

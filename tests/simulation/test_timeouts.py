@@ -22,8 +22,9 @@ from affidavit.contract.limits import Limits
 from affidavit.contract.record import Record
 from affidavit.contract.report import ReleaseRecord
 from affidavit.contract.states import AgentStatus, RunState
+from affidavit.core.fence import GRACE_S
 from affidavit.core.fold import OUTCOME_UNKNOWN
-from affidavit.core.run import GRACE_S, WATCH_S
+from affidavit.core.run import WATCH_S
 from affidavit.diagnose import Paused, drive, start
 from affidavit.testing.scripted import ScriptedArguments, scripted_tool
 from affidavit.tools.catalogue import Tool

@@ -87,7 +87,8 @@ STEPS: Final = """
     FROM tested
 ), losses AS (
     SELECT view, service, operation, max(loss) AS loss, bool_or(z > {hint_z}) AS hinted,
-           max(struct_pack(loss, kind, step, taker, caller := service, n0, k0, m0, n1, k1, m1)) AS witness
+           max(struct_pack(loss, kind, step, taker, caller := service,
+               n0, k0, m0, n1, k1, m1)) AS witness
     FROM lost GROUP BY view, service, operation
 )"""
 

@@ -16,15 +16,19 @@ import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 import anyio
 from anyio import from_thread
 from anyio.lowlevel import current_token
 
-from affidavit.contract.errors import InternalFault
+from affidavit.contract.errors import InternalFault, PauseAsked
 
 T = TypeVar("T")
+
+GRACE_S: Final = 2.0
+"""How long ended work may clean up: time to close a connection or to tell a server to stop. After
+it nobody waits; a thread that cannot be stopped goes on behind its fence (F32)."""
 
 Late = Callable[[Literal["done", "failed"]], None]
 """Told once, when work that was left behind ends after all: it returned, or it raised."""
@@ -114,6 +118,30 @@ class Fenced(Generic[T]):
         if not self._returned:
             raise InternalFault("work that was ended has no result")
         return self._result  # type: ignore[return-value]  # T may be None, and _returned says so
+
+
+@dataclass(slots=True)
+class Watched:
+    """Fenced work under a watcher: its limit, whether a pause waits for it, when it was ended."""
+
+    fenced: Fenced[object]
+    until_s: float | None
+    outlasts_pause: bool
+    ended_s: float | None = None
+    timed_out: bool = False
+
+    def press(self, stop: BaseException | None, now_s: float) -> None:
+        """End it if it must end; leave it if it was told so long enough ago."""
+        if self.until_s is not None and now_s >= self.until_s:
+            self.timed_out = True
+        pause = isinstance(stop, PauseAsked)
+        if not self.timed_out and (stop is None or (pause and self.outlasts_pause)):
+            return
+        if self.ended_s is None:
+            self.ended_s = now_s
+            self.fenced.cancel()
+        elif now_s - self.ended_s >= GRACE_S:
+            self.fenced.leave()
 
 
 async def run_blocking(work: Callable[[], T]) -> T:

@@ -27,7 +27,7 @@ from affidavit.contract.journal import Entry, Event, EventType
 from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.core.chain import extend, to_us
 from affidavit.core.commands import Asker, take_in
-from affidavit.core.fence import Fenced, Late, Orphans
+from affidavit.core.fence import GRACE_S, Fenced, Late, Orphans, Watched
 from affidavit.core.fold import RunView, advance, fold
 from affidavit.ports.clock import Clock
 from affidavit.ports.store import Append, ApprovalAsk, Artifact, Lease, Store
@@ -51,37 +51,9 @@ APPROVAL: Final = "approval"
 OUTCOME: Final = "outcome"
 """Why a run waits for a person: to decide an action, or to say what became of one."""
 
-GRACE_S: Final = 2.0
-"""How long ended work may clean up: time to close a connection or to tell a server to stop. After
-it nobody waits; a thread that cannot be stopped goes on behind its fence (F32)."""
-
 
 class CallTimedOut(Exception):
     """The work's own time limit is over; the run goes on."""
-
-
-@dataclass(slots=True)
-class _Work:
-    """Something under way: its own limit, whether a pause waits for it, and when it was ended."""
-
-    fenced: Fenced[object]
-    until_s: float | None
-    outlasts_pause: bool
-    ended_s: float | None = None
-    timed_out: bool = False
-
-    def press(self, stop: BaseException | None, now_s: float) -> None:
-        """End it if it must end; leave it if it was told so long enough ago."""
-        if self.until_s is not None and now_s >= self.until_s:
-            self.timed_out = True
-        pause = isinstance(stop, PauseAsked)
-        if not self.timed_out and (stop is None or (pause and self.outlasts_pause)):
-            return
-        if self.ended_s is None:
-            self.ended_s = now_s
-            self.fenced.cancel()
-        elif now_s - self.ended_s >= GRACE_S:
-            self.fenced.leave()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +93,7 @@ class Run:
     renewed_s: float
     listen: Callable[[Entry, Mapping[str, bytes]], None] | None = None
     orphans: Orphans = field(default_factory=Orphans)
-    _works: list[_Work] = field(default_factory=list)
+    _works: list[Watched] = field(default_factory=list)
     _late: list[Event] = field(default_factory=list)
     _stop: BaseException | None = None
     _writing: anyio.Lock = field(default_factory=anyio.Lock)
@@ -206,7 +178,7 @@ class Run:
         await self.check()
         until_s = None if timeout_s is None else self.clock.monotonic_s() + timeout_s
         fenced = Fenced(work, self.orphans, late)
-        item = _Work(cast("Fenced[object]", fenced), until_s, effect)
+        item = Watched(cast("Fenced[object]", fenced), until_s, effect)
         self._works.append(item)
         try:
             await fenced.over.wait()
@@ -216,7 +188,7 @@ class Run:
                 await self._part_with(fenced)
         return await self._accept(fenced, item, late)
 
-    async def _accept(self, fenced: Fenced[T], item: _Work, late: Late | None) -> T:
+    async def _accept(self, fenced: Fenced[T], item: Watched, late: Late | None) -> T:
         """The work's result, if it still counts."""
         if fenced.is_broken:
             return fenced.result()

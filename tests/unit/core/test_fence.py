@@ -8,8 +8,8 @@ import anyio
 import pytest
 
 from affidavit.contract.errors import BudgetSpent, InternalFault, PauseAsked, RunCancelled
-from affidavit.core.fence import Fenced, Orphans, run_blocking
-from affidavit.core.run import GRACE_S, WATCH_S, CallTimedOut
+from affidavit.core.fence import GRACE_S, Fenced, Orphans, run_blocking
+from affidavit.core.run import WATCH_S, CallTimedOut
 from affidavit.testing.virtual_clock import VirtualClock
 from tests.support.runs import RUN_ID, driven
 

@@ -31,6 +31,9 @@ def check_absence(
     """The codes against a sentence of a negative observation; none when it stays in scope."""
     if not any(is_negative(clause) or _counts_zero(clause) for clause in clauses):
         return (SupportCode.NEGATION_REFUTED,)
+    tokens = tuple(token for clause in clauses for token in clause.tokens)
+    if not _is_of_a_search(tokens) or _generalises(tokens):
+        return (SupportCode.ABSENCE_TOO_WIDE,)
     calls = tuple(
         call for call in desk.calls if call.call.envelope.status is EvidenceStatus.NO_EVIDENCE
     )
@@ -41,6 +44,39 @@ def check_absence(
             return ()
         best = codes if best is None or len(codes) < len(best) else best
     return best or (SupportCode.ABSENCE_TOO_WIDE,)
+
+
+_FINDING: Final = frozenset(
+    "found find logged log logs matched match matches recorded record records seen returned returns "
+    "reported observed listed shown printed present result results line lines event events entry entries "
+    "row rows sample samples series trace traces message messages data alert alerts "
+    "查到 未查到 没有查到 没查到 找到 未找到 没有找到 发现 未发现 没有发现 未见 匹配 记录 返回 日志 事件 内容 结果 数据 告警 "
+    "消息 命中 样本 查询 检索 搜索".split()
+)
+"""What a search finds, or that it finds: an absence is one of records, and never of what happens."""
+_GENERAL: Final = frozenset(
+    "never nobody nothing anyone anything everywhere always all every each any entire whole 从未 从来 所有 全部 任何 都 "
+    "一切 每个 没有人 无人".split()
+)
+_SPANS: Final = frozenset("hour hours day days week weeks month months year years decade 周 月 年 天".split())
+_AGO: Final = frozenset("last past previous recent 去年 昨天 上周 上月 今年 近期 历来 一向".split())
+
+
+def _is_of_a_search(tokens: tuple[Token, ...]) -> bool:
+    return any(
+        token.kind is Kind.QUOTE or token.text.casefold() in _FINDING for token in tokens
+    )
+
+
+def _generalises(tokens: tuple[Token, ...]) -> bool:
+    """Whether an absence is said of everybody, of ever, or of a past that no window bounds."""
+    words = [token.text.casefold() for token in tokens if token.kind is not Kind.QUOTE]
+    if any(word in _GENERAL for word in words):
+        return True
+    return any(
+        word in _AGO and (not word.isascii() or set(words[place + 1 : place + 3]) & _SPANS)
+        for place, word in enumerate(words)
+    )
 
 
 def _counts_zero(clause: Clause) -> bool:

@@ -14,10 +14,13 @@ from typing import Final
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.markers import causal_in, is_open
 from affidavit.verify.prose.numbering import is_identity
+from affidavit.verify.prose.polarity import SUCCEEDING
 from affidavit.verify.prose.times import resolve
 from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.denial import FAILING
 from affidavit.verify.statements.moments import find_moments
 
 _SETTING: Final = re.compile(
@@ -40,30 +43,9 @@ def check_action(desk: Desk, clauses: tuple[Clause, ...], text: str) -> tuple[Su
     for step in _steps(tuple(token for clause in clauses for token in clause.tokens)):
         if not _together(desk, Clause(step)):
             codes.append(SupportCode.SUBJECT_REFUTED)
-    if _asserts(tuple(token for clause in clauses for token in clause.tokens)):
-        codes.append(SupportCode.WORDS_UNBOUND)
     if _reverts_unread(desk, clauses, text):
         codes.append(SupportCode.STATEMENT_UNPROVED)
     return tuple(dict.fromkeys(codes))
-
-
-_FINITE: Final = frozenset(
-    "is are was were has had have did does isn't aren't wasn't weren't hasn't 已 已经 处于".split()
-)
-_LINKS: Final = frozenset("which that who if when while until unless once before after 若 如果 当".split())
-
-
-def _asserts(tokens: tuple[Token, ...]) -> bool:
-    """Whether something is told as a fact instead of proposed or named.
-
-    A proposal begins with what to do; one that begins with a thing and goes on with a finite verb
-    tells a fact, and so does what is said of a thing in passing.
-    """
-    words = [token.text.casefold() for token in tokens]
-    for place, word in enumerate(words):
-        if word in _FINITE and not any(link in words[:place] for link in _LINKS - {"which", "who"}):
-            return True
-    return bool(tokens) and tokens[0].kind is Kind.NAME
 
 
 _RELATIVE: Final = frozenset("which that whose where it its 它 其".split())
@@ -82,7 +64,12 @@ def _steps(tokens: tuple[Token, ...]) -> list[tuple[Token, ...]]:
     return [tuple(step) for step in steps if step]
 
 
-_STATES: Final = frozenset("正常 恢复 健康 故障 失败 中断".split())
+def _is_state(token: Token) -> bool:
+    """Whether a word says how well or ill a thing is."""
+    return bool(token.stems & (FAILING | SUCCEEDING)) or token.text in _STATES_ZH
+
+
+_STATES_ZH: Final = frozenset("正常 恢复 健康 故障 失败 中断 丢失 崩溃".split())
 
 
 def check_scope(
@@ -95,7 +82,11 @@ def check_scope(
     codes: list[SupportCode] = []
     if causal_in(text, tokens) and not is_open(text, tokens):
         codes.append(SupportCode.CAUSE_UNPROVED)
-    if any(token.text.casefold() in _FINITE or token.text in _STATES for token in tokens):
+    if any(
+        token.kind is Kind.WORD and token.role is Role.CONTENT and _is_state(token)
+        and not is_known(desk, token)
+        for token in tokens
+    ):  # fmt: skip
         codes.append(SupportCode.WORDS_UNBOUND)
     for token in tokens:
         match token.kind:

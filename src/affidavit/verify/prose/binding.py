@@ -78,6 +78,10 @@ def _bind(
     allowed = _allowed(groups, everything)
     if allowed is None:
         return None
+    if clause.bound and clause.topics and not any(
+        desk.places(call, token) or desk.is_about(call, token) for token in clause.topics
+    ):
+        return None
     topics = frozenset[int]() if speaks_of_others(clause) else _topics(desk, clause, call)
     narrowed = tuple(found & topics for found in allowed) if topics else allowed
     if all(narrowed):

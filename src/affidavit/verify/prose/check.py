@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import absences, actions, causes, markers, tallies, unknowns
+from affidavit.verify.prose import absences, actions, causes, markers, passing, tallies, unknowns
 from affidavit.verify.prose.binding import bind, content_of
 from affidavit.verify.prose.clauses import Clause, split_clauses, split_statements
 from affidavit.verify.prose.desk import TOLD, Desk
@@ -39,6 +39,9 @@ def check_sentence(desk: Desk, text: str, context: Context) -> Findings:
             return _check_told(Sheet(desk, context, findings, context.topics), tokens, text)
     for code in codes:
         findings.refuse(code)
+    told = {Part.ACTION: passing.told_in, Part.SCOPE: passing.told_in_scope}.get(context.part)
+    if told is not None:
+        _check_clauses(Sheet(desk, context, findings), tuple(told(tokens)))
     return findings
 
 

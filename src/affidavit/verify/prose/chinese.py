@@ -19,26 +19,26 @@ from affidavit.verify.statements.words import stem
 _FREE: Final = (
     "的 了 着 过 地 得 是 在 于 和 与 及 以及 或 或者 并 并且 而 而且 但 但是 不过 然而 则 就 才 又 再 还 也 "
     "已 已经 曾 曾经 正 正在 处于 位于 当 当时 时 时候 期间 之间 之后 之前 以后 以前 后 前 中 内 里 上 下 外 "
-    "从 自 自从 到 至 向 往 对 对于 关于 把 将 被 由 让 使 给 为 以 按 按照 根据 据 通过 经 经过 因 其 其中 "
+    "从 自 自从 到 至 向 往 对 对于 关于 把 将 被 由   给 为 以 按 按照 根据 据 通过 经 经过 因 其 其中 "
     "它 它们 该 此 这 这个 这些 那 那个 那些 本 本次 此次 某 某个 各自 分别 同时 同一 相同 不同 另 另外 其他 "
     "其余 有 存在 出现 发生 显示 表明 说明 记录 记录了 写明 写道 报告 报出 打印 输出 返回 给出 列出 列有 "
-    "提到 指出 称 说 见 看到 查到 查询 搜索 检查 统计 得到 收到 发现 观察到 观测到 包含 包括 含 属于 来 去 "
-    "进行 开始 结束 完成 持续 保持 继续 一直 始终 仍 仍然 依然 现在 目前 当前 如今 此刻 今天 昨天 昨晚 今早 "
-    "早上 上午 中午 下午 晚上 凌晨 次日 当天 当日 每天 左右 前后 大约 约 大概 近 将近 次 个 条 台 名 种 项 "
-    "行 处 份 起 件 组 批 位 家 页 轮 段 颗 块 步 这一步 内容 情况 问题 事件 信息 消息 数据 数值 值 数量 数目 "
+    "提到 指出 称 说 见 看到 查到 查询 搜索 检查 统计 得到 收到 发现 观察到 观测到 包含 包括 含 属于   "
+    "进行                     "
+    "      次日 当天 当日 每天 左右 前后 大约 约 大概 近 将近 次 个 条 台 名 种 项 "
+    "行 处 份 起 件 组 批 位 家 页 轮 段 颗 块 步 这一步 内容 情况  事件 信息 消息 数据 数值 值 数量 数目 "
     "数 总数 总 合计 共 共有 一共 共计 其值 结果 状态 原因 时间 时刻 时段 时间段 时间窗 窗口 区间 范围 期 "
-    "请求 调用 响应 应答 名称 名 编号 标识 类型 类 部分 比例 比率 占 占比 份额 平均 均值 平均值 最大值 最小值 "
-    "样本 采样 采样点 读数 指标 字段 列 表 级别 水平 程度 一次 一条 一个 一些 若干 几 多个 多次 多条 单个 "
+    "请求 调用 响应 应答 名称 名 编号 标识 类型 类 部分 比例 比率 占 占比 份额    最大值 最小值 "
+    "样本 采样 采样点 读数 指标 字段 列 表 级别 水平 程度 一次 一条 一个       单个 "
     "具体 主要 整体 整个 全过程 相关 对应 相应 所 所在 之 者 们 等 等等 即 也就是 换言之 其后 随后 接着 然后 "
-    "最终 一侧 一方 方面 对方 对端 双方 本身 自身 自己 自动 手动 直接 明确 具有 带有 拥有 采用 使用 用 用时 "
-    "耗时 花费 历时 长达 达 达到 达成 为止 以来 日志 可以 可 能 能够 会 要 需 需要 应 应该 请 请求数 回 "
-    "成为 变为 变成 变 转为 转入 进入 停留 停在 停 卡在 查看 读取 读 采集 取 取得 获得 获取 拿到 标记 标为 "
+    "最终 一侧 一方 方面 对方 对端 双方 本身 自身 自己   直接 明确 具有 带有 拥有 采用 使用 用 用时 "
+    "耗时 花费 历时 长达 达 达到  为止 以来 日志 可以 可 能 能够 会 要 需 需要 应 应该 请 请求数 回 "
+    "   变        查看 读取 读 采集 取 取得 获得 获取 拿到 标记 标为 "
     "标出 命中 匹配 符合 一致 相符 吻合 同 一样 一行 最后一行 一侧的 这里 那里 哪里 何时 何处 什么 谁 如何 "
-    "怎么 是否 多少 几个 吗 呢 吧 了解 知道 点 分 秒 年 月 日 号 时长 长 短 大 小 高 低 多 少 快 慢 新 旧 老 "
-    "较 比 更 很 非常 十分 比较 相当 极 太 稍 略 基本 几乎 完全 全量 其它 上述 下述 以上 以下 如下 上面 下面 "
+    "怎么 是否 多少 几个 吗 呢 吧 了解 知道 点 分 秒 年 月 日 号 时长              "
+    "较 比 更 很 非常 十分 比较 相当 极 太 稍 略  几乎  全量 其它 上述 下述 以上 以下 如下 上面 下面 "
     "前述 所述 所示 所列 列表 清单 结论 分析 诊断 本报告 说法 表示 意味着 意思 时点 节奏 间隔 每次 每隔 隔 "
-    "反复 多次 反复地 一段 段落 之外 除 除了 之内 以内 以外 里面 中间 旁边 附近 第 编 副 首 尾 头 位置 地方 处理 运行 执行 "
-    "工作 启动 开启 打开 关闭 操作 动作 过程 流程 阶段 次数 个数 条数 行数 份数 页数"
+    "   一段 段落 之外 除 除了 之内 以内 以外 里面 中间 旁边 附近 第 编 副 首 尾 头 位置 地方    "
+    "     操作 动作 过程 流程 阶段 次数 个数 条数 行数 份数 页数"
 )
 _ROLE_WORDS: Final[Mapping[Role, str]] = MappingProxyType(
     {
@@ -67,6 +67,8 @@ _ROLE_WORDS: Final[Mapping[Role, str]] = MappingProxyType(
     }
 )
 _GLOSSES: Final = """
+去年 lastyear|昨天 yesterday|昨晚 yesterday|上周 lastweek|上月 lastmonth|今年 thisyear|明天 tomorrow|今天 today|前天 yesterday|近期 recently
+开始 start started begin began starting|结束 end ended finish finished complete completed|完成 complete completed finish finished completions done|启动 start started starting startup|开启 open opened start|打开 open opening opened|关闭 close closed disable disabled|运行 running run active|执行 execution run execute active|处理 process handle|进入 enter entered|问题 problem issue|持续 last lasted for duration|继续 continue|停留 stay|停在 at|卡在 at stuck|新 new|旧 old|老 old|慢 slow|快 fast|高 high|低 low|平均 average avg mean|均值 average avg mean|平均值 average avg mean|自动 automatic auto|手动 manual|成为 become|变为 became changed|变成 became changed|转为 became changed|转入 entered|工作 work
 服务 service services svc|服务器 server servers|服务端 server|客户端 client|客户 client customer|用户 user users usename
 证书 certificate cert x509|过期 expired notafter expire|到期 expire notafter|有效期 notafter valid validity|生效 valid notbefore|中级 intermediate|根 root|叶 leaf|校验 verify verification check|验证 verify validate|签名 signature sign|吊销 revoked|握手 handshake
 返回码 code return exitcode|错误码 code errorcode|状态码 status code|退出码 exitcode exit code|退出 exit exited|代码 code
