@@ -126,7 +126,7 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             found = call.by_name.get(low, frozenset())
             if low in call.values:
                 return found
-            plain = named or not claims(token)
+            plain = named or not (claims(token) or low.endswith(_VERB_ENDINGS))
             index = call.by_stem if plain else call.by_claim
             found = found if plain else found & call.by_claim.get(stem(low), frozenset())
             for word in token.stems:
@@ -140,6 +140,10 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             return found or _denied_places(call, low)
         case _:
             return frozenset()
+
+
+_VERB_ENDINGS: Final = ("ed", "ing")
+"""What happened has to be said, and not only to be a column's name."""
 
 
 def _numbered(call: CallView, low: str, token: Token) -> frozenset[int]:

@@ -110,8 +110,8 @@ SAYING: Final = _set(
 GAUGING: Final = frozenset(
     "reach reaches reached stay stays stayed remain remains remained stand stands stood lie lies lay "
     "sit sits sat total totals totalled equal equals range ranges ranged vary varies varied amount "
-    "amounts amounted take takes took taken last lasts lasted come comes came go goes went get gets "
-    "got keep keeps kept set sets ask asks asked".split()
+    "amounts amounted take takes took taken last lasts lasted come comes came go goes went keep "
+    "keeps kept set sets ask asks asked".split()
 )
 """Verbs that only join a number, a moment or a quotation to what it is of, where one follows."""
 
@@ -130,7 +130,7 @@ GENERAL: Final = _set(
     "following listed mentioned said given known shown observed seen printed logged recorded reported "
     "measured sampled utc gmt zone beside besides clearly explicitly actually directly thing fact "
     "word words event events scope context group member figure figures kind quantity unit units "
-    "reason use log logs"
+    "reason use log logs new currently always constantly repeatedly continuously throughout"
 )
 """Nouns of any report about anything. What a noun counts or qualifies is for others."""
 

@@ -88,7 +88,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
     masked = _take_durations(masked, found)
     found.extend(_chunks(masked))
     found.sort(key=lambda token: token.start)
-    return _gauging(tuple(_stative(_rated(_scaled(_united(found))))))
+    return _gauging(tuple(_ending(tuple(_stative(_rated(_scaled(_united(found))))))))
 
 
 def _gauging(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -124,6 +124,23 @@ def _is_gauging(tokens: tuple[Token, ...], place: int) -> bool:
 
 
 _TURNS: Final = frozenset("up down back into from offline online idle for".split())
+
+
+def _ending(tokens: tuple[Token, ...]) -> Iterator[Token]:
+    """"is over.", "is off.": a particle that ends a clause behind a form of "to be" is a state."""
+    for place, token in enumerate(tokens):
+        behind = tokens[place + 1] if place + 1 < len(tokens) else None
+        before = tokens[place - 1].text.casefold() if place else ""
+        if (
+            token.text.casefold() in _PARTICLES and before in _BEING | _BETWEEN
+            and (behind is None or behind.kind is Kind.SIGN or behind.text in {"and", "but"})
+        ):  # fmt: skip
+            yield replace(token, role=Role.CONTENT, stems=frozenset({token.text.casefold()}))
+        else:
+            yield token
+
+
+_PARTICLES: Final = frozenset("over off out away on in through back behind there gone done".split())
 
 
 def _stative(tokens: Iterator[Token]) -> Iterator[Token]:

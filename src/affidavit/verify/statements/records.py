@@ -599,6 +599,8 @@ def _stated(fact: Fact) -> str:
         case Value():
             zero = fact.quantity is not None and fact.quantity.number == 0
             return fact.subject if zero else _text(fact, own=False)
+        case Edge():
+            return f"{fact.source} {fact.target}"
         case _:
             return _text(fact, own=False)
 
