@@ -13,7 +13,7 @@ from typing import Final
 from affidavit.verify.prose.clauses import Clause, is_negative, speaks_of_others
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
-from affidavit.verify.prose.nouns import is_kind
+from affidavit.verify.prose.nouns import claims, is_kind
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.records import CallView, RecordView
@@ -194,9 +194,10 @@ def _best(
     """The records that hold most of the words."""
     scores = dict.fromkeys(found, 0)
     for token in held:
-        if token.kind is Kind.WORD and desk.is_about(call, token):
+        places = desk.places(call, token)
+        if token.kind is Kind.WORD and not claims(token) and desk.is_about(call, token):
             continue
-        for place in desk.places(call, token) & found:
+        for place in places & found:
             scores[place] += 1
     most = max(scores.values(), default=0)
     return frozenset(place for place, score in scores.items() if score == most)

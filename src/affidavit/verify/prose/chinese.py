@@ -17,7 +17,7 @@ from affidavit.verify.statements.units import UNITS
 from affidavit.verify.statements.words import stem
 
 _FREE: Final = (
-    "的 了 着 仍 仍然 依然 现在 目前 当前 一直 始终 反复 多次 停在 卡在 停留在 新 自动 持续 全程 过 地 得 是 在 于 和 与 及 以及 或 或者 并 并且 而 而且 但 但是 不过 然而 则 就 才 又 再 还 也 "
+    "的 了 着 多个 多条 一些 若干 几 大量 许多 一半 半数 三分之一 三分之二 四分之一 数百 数千 数万 数十 数百万 上百 上千 几十 几百 几千 少数 仍 仍然 依然 现在 目前 当前 一直 始终 反复 多次 停在 卡在 停留在 新 自动 持续 全程 过 地 得 是 在 于 和 与 及 以及 或 或者 并 并且 而 而且 但 但是 不过 然而 则 就 才 又 再 还 也 "
     "已 已经 曾 曾经 正 正在 处于 位于 当 当时 时 时候 期间 之间 之后 之前 以后 以前 后 前 中 内 里 上 下 外 "
     "从 自 自从 到 至 向 往 对 对于 关于 把 将 被 由   给 为 以 按 按照 根据 据 通过 经 经过 因 其 其中 "
     "它 它们 该 此 这 这个 这些 那 那个 那些 本 本次 此次 某 某个 各自 分别 同时 同一 相同 不同 另 另外 其他 "
@@ -68,7 +68,7 @@ _ROLE_WORDS: Final[Mapping[Role, str]] = MappingProxyType(
 )
 _GLOSSES: Final = """
 去年 lastyear|昨天 yesterday|昨晚 yesterday|上周 lastweek|上月 lastmonth|今年 thisyear|明天 tomorrow|今天 today|前天 yesterday|近期 recently
-开始 start started begin began starting|结束 end ended finish finished complete completed|完成 complete completed finish finished completions done|启动 start started starting startup|开启 open opened start|打开 open opening opened|关闭 close closed disable disabled|运行 running run active|执行 execution run execute active|处理 process handle|进入 enter entered|问题 problem issue|继续 continue|旧 old|老 old|慢 slow|快 fast|高 high|低 low|平均 average avg mean|均值 average avg mean|平均值 average avg mean|手动 manual|成为 become|变为 became changed|变成 became changed|转为 became changed|转入 entered|工作 work
+开始 start started begin began starting|结束 end ended finish finished|完成 complete completed completions completion done|启动 start started starting startup|开启 open opened start|打开 open opening opened|关闭 close closed disable disabled|运行 running run active|执行 execution run execute active|处理 process handle|进入 enter entered|问题 problem issue|继续 continue|旧 old|老 old|慢 slow|快 fast|高 high|低 low|平均 average avg mean|均值 average avg mean|平均值 average avg mean|手动 manual|成为 become|变为 became changed|变成 became changed|转为 became changed|转入 entered|工作 work
 服务 service services svc|服务器 server servers|服务端 server|客户端 client|客户 client customer|用户 user users usename
 证书 certificate cert x509|过期 expired notafter expire|到期 expire notafter|有效期 notafter valid validity|生效 valid notbefore|中级 intermediate|根 root|叶 leaf|校验 verify verification check|验证 verify validate|签名 signature sign|吊销 revoked|握手 handshake
 返回码 code return exitcode|错误码 code errorcode|状态码 status code|退出码 exitcode exit code|退出 exit exited|代码 code

@@ -126,9 +126,10 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             found = call.by_name.get(low, frozenset())
             if low in call.values:
                 return found
-            plain = named or not (claims(token) or low.endswith(_VERB_ENDINGS))
-            index = call.by_stem if plain else call.by_claim
-            found = found if plain else found & call.by_claim.get(stem(low), frozenset())
+            happens = low.endswith(_VERB_ENDINGS)
+            plain = named or not (claims(token) or happens)
+            index = call.by_stem if plain else call.by_event if happens else call.by_claim
+            found = found if plain else found & index.get(stem(low), frozenset())
             for word in token.stems:
                 found = found | index.get(word, frozenset())
                 if plain and word not in index:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from affidavit.contract.evidence import Line
+from affidavit.contract.evidence import Value
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
@@ -80,7 +80,7 @@ def _is_state(token: Token) -> bool:
 def _is_last(desk: Desk, clause: Clause, binding: Binding) -> bool:
     """Whether what the clause says stands in the last record of the things that it names."""
     best = binding.records()
-    if not best or any(not isinstance(record.fact, Line) or record.at is None for record in best):
+    if not best or any(isinstance(record.fact, Value) or record.at is None for record in best):
         return True
     last = max(record.at for record in best if record.at is not None)
     return not any(

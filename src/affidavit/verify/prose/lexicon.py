@@ -59,7 +59,7 @@ FUNCTION: Final = _set(
     "already just even again further furthermore moreover however meanwhile instead otherwise "
     "namely respectively i.e. only not no all any some more less most least very quite rather "
     "once twice after before since because about above below then thus because like every although "
-    "though back away ahead aside anymore longer whenever wherever yes ok okay"
+    "though back away ahead aside anymore longer whenever wherever yes ok okay so far"
 )
 """Words that only tie others together. Those with a role below are looked at there first."""
 
@@ -103,7 +103,7 @@ SAYING: Final = _set(
     "belongs concern concerns refer refers check checks checked inspect inspected query queried search "
     "searched identify identifies identified confirm confirms confirmed detect detects detected "
     "according consist consists date dates dated account accounts point points look looks looked "
-    "visible present presented compute computed compare compared sample sampled examine examined"
+    "visible asked present presented compute computed compare compared sample sampled examine examined"
 )
 """What a report does with facts: it lists, shows, returns. These claim nothing by themselves."""
 
@@ -111,7 +111,7 @@ GAUGING: Final = frozenset(
     "reach reaches reached stay stays stayed remain remains remained stand stands stood lie lies lay "
     "sit sits sat total totals totalled equal equals range ranges ranged vary varies varied amount "
     "amounts amounted take takes took taken last lasts lasted come comes came go goes went keep "
-    "keeps kept set sets ask asks asked".split()
+    "keeps kept set sets ask asks accept accepts accepted".split()
 )
 """Verbs that only join a number, a moment or a quotation to what it is of, where one follows."""
 
@@ -130,9 +130,13 @@ GENERAL: Final = _set(
     "following listed mentioned said given known shown observed seen printed logged recorded reported "
     "measured sampled utc gmt zone beside besides clearly explicitly actually directly thing fact "
     "word words event events scope context group member figure figures kind quantity unit units "
-    "reason use log logs new currently always constantly repeatedly continuously throughout"
+    "most many several few multiple various numerous majority minority plenty dozens hundreds thousands "
+    "millions countless lots half quarter quarters thirds couple handful reason use log logs new currently always constantly repeatedly continuously throughout"
 )
 """Nouns of any report about anything. What a noun counts or qualifies is for others."""
+
+GUIDING: Final = frozenset("go goes went come comes came run runs ran ask asks".split())
+"""Verbs that only join a name that follows: "went to 10.0.0.1", "runs 4.8.0"."""
 
 VAGUE: Final = frozenset(
     "most many several few multiple various numerous majority minority plenty dozens hundreds "
@@ -307,6 +311,7 @@ ALIKE: Final = tuple(
         "build builds job jobs",
         "runner runners worker workers",
         "age old",
+        "clock time",
         "balancer balancers loadbalancer lb",
         "pod pods host hosts hostname instance instances node nodes machine machines",
     )

@@ -6,7 +6,7 @@ from typing import Final
 
 from affidavit.contract.states import EvidenceClass, EvidenceStatus
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import directions, extremes, lasting, opposites, polarity, quantifiers, roles
+from affidavit.verify.prose import directions, extremes, lasting, opposites, polarity, quantifiers, roles, vague
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.measures import window_of
@@ -47,6 +47,9 @@ def check_logic(
     extreme = extremes.unproved(sheet.desk, clause, chosen)
     if extreme:
         sheet.refuse(SupportCode.QUANTIFIER_REFUTED, f"({extreme})")
+    much = vague.unproved(sheet.desk, clause, chosen)
+    if much:
+        sheet.refuse(SupportCode.QUANTIFIER_REFUTED, f"({much})")
     lasts = lasting.unproved(sheet.desk, clause, top)
     if lasts:
         sheet.refuse(SupportCode.WINDOW_REFUTED, f"({lasts})")

@@ -56,17 +56,21 @@ CLAIMING_ZH: Final = (
     "驱逐", "杀", "告警", "警告", "拒绝", "过期", "冲突", "内存", "磁盘", "网络", "延迟", "缓存", "锁", "线程",
     "证书", "密码", "索引", "发布", "部署", "回滚", "升级", "迁移", "配置", "变更", "攻击", "突增", "积压", "滞后",
     "丢包", "健康", "成功", "空闲", "活跃", "阻塞", "等待", "满", "慢", "坏", "缺", "正常", "可用", "就绪", "中级",
-    "完成", "结束", "启动", "开始", "运行", "停止", "打开", "恢复", "更换", "吊销", "暂停",
+    "完成", "结束", "启动", "开始", "停止", "打开", "恢复", "更换", "吊销", "暂停",
     "主库", "从库", "旧", "新", "运营", "删除", "修改", "关闭",
 )  # fmt: skip
 
 _BETWEEN: Final = frozenset("of the a an its their 的 个 条 次 台 名 种 项 行 份 批 张 只 其".split())
 
 
+_COUNTED_ZH: Final = ("数", "率", "量", "值", "时间")
+"""What ends so is measured, and claims nothing itself: 完成数, 错误率."""
+
+
 def claims(token: Token) -> bool:
     """Whether a word claims something wherever it stands."""
     if not token.text.isascii():
-        return any(sign in token.text for sign in CLAIMING_ZH)
+        return not token.text.endswith(_COUNTED_ZH) and any(sign in token.text for sign in CLAIMING_ZH)
     return stem(token.text) in CLAIMING
 
 
@@ -95,14 +99,25 @@ def is_kind(tokens: tuple[Token, ...], place: int) -> bool:
     )
 
 
+KINDS: Final = frozenset(
+    "pod pods host hosts node nodes server servers instance instances container containers process "
+    "thread threads job jobs task tasks run runs user session sessions client application app component "
+    "resource resources object objects item items file files path endpoint address addresses interface "
+    "interfaces port device cluster namespace version revision release image commit key class table "
+    "column function method module package process processes partition partitions replica replicas "
+    "build builds upstream backend target message messages connection connections keys bytes rows entries orders requests".split()
+)
+"""What kind of thing a name may be of; ordinary words of any system."""
+
+
 def is_label(tokens: tuple[Token, ...], place: int) -> bool:
     """Whether a word only names what a number counts or what kind of thing a name is."""
     token = tokens[place]
     if token.kind is not Kind.WORD or token.proper or claims(token):
         return False
     low = token.text.casefold()
-    if low.isascii() and (low.endswith(("ed", "ing", "ly")) or "'" in low):
-        return False
+    if low.isascii():
+        return low in KINDS and (_behind_number(tokens, place) or _before_name(tokens, place))
     return _behind_number(tokens, place) or _before_name(tokens, place)
 
 

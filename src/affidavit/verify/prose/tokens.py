@@ -15,7 +15,7 @@ from typing import Final
 
 from affidavit.verify.prose import chinese
 from affidavit.verify.prose.lexicon import (
-    GAUGING, HIGHEST, LOWEST, NUMBERS, ORDINALS, SCALES, Role, alike, role_of,
+    GAUGING, GUIDING, HIGHEST, LOWEST, NUMBERS, ORDINALS, SCALES, Role, alike, role_of,
 )
 from affidavit.verify.statements.moments import Moment, find_moments
 from affidavit.verify.statements.units import UNITS, Stated, read_duration, unit_of
@@ -110,7 +110,7 @@ def _is_gauging(tokens: tuple[Token, ...], place: int) -> bool:
     low = token.text.casefold()
     if low.endswith("est") and stem(low) in HIGHEST | LOWEST:
         return True
-    if low not in GAUGING:
+    if low not in GAUGING | GUIDING:
         return False
     behind = tokens[place + 1 : place + 1 + GAUGED_TOKENS]
     if behind and behind[0].text.casefold() in _TURNS:
@@ -119,6 +119,8 @@ def _is_gauging(tokens: tuple[Token, ...], place: int) -> bool:
         if item.text in {";", "；", ","}:
             return False
         if item.kind in {Kind.NUMBER, Kind.MOMENT, Kind.QUOTE}:
+            return True
+        if item.kind is Kind.NAME and low in GUIDING:
             return True
     return False
 
@@ -140,7 +142,7 @@ def _ending(tokens: tuple[Token, ...]) -> Iterator[Token]:
             yield token
 
 
-_PARTICLES: Final = frozenset("over off out away on in through back behind there gone done".split())
+_PARTICLES: Final = frozenset("over off out away on in through back behind gone done".split())
 
 
 def _stative(tokens: Iterator[Token]) -> Iterator[Token]:

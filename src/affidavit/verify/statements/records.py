@@ -45,6 +45,7 @@ class RecordView:
     own: str
     shape: str
     stated: str
+    told: str = ""
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -63,6 +64,11 @@ class RecordView:
         The name of a column ("READY", "Failed") says that it was looked at, not that it is so.
         """
         return stems_of(self.stated)
+
+    @cached_property
+    def happened(self) -> frozenset[str]:
+        """The stems of what the record says in its values and its text, and not as a name."""
+        return stems_of(self.told or self.stated)
 
     @cached_property
     def own_names(self) -> frozenset[str]:
@@ -183,6 +189,11 @@ class CallView:
     def by_claim(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that state a word stem, and not only name a column by it."""
         return _invert(record.claimed for record in self.records)
+
+    @cached_property
+    def by_event(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records that say a word stem in a value or in text."""
+        return _invert(record.happened for record in self.records)
 
     @cached_property
     def values(self) -> frozenset[str]:
@@ -479,6 +490,7 @@ def view_item(
         text=" \n ".join(texts),
         own=" ".join((*(_text(fact, own=True) for fact in parts), aside)),
         stated=" ; ".join(_stated(fact) for fact in parts),
+        told=" ; ".join(_stated(fact, counted=False) for fact in parts),
         shape="report" if len(group) > PARTS_OF_ITEM_MAX or _is_union(parts) else _shape(parts),
     )
 
@@ -578,12 +590,16 @@ _DIFF_MARKS: Final = {"-": "removed", "+": "added"}
 _NAUGHT: Final = frozenset({"", "false", "f", "no", "none", "null", "0", "n/a", "-", "<none>"})
 
 
-def _stated(fact: Fact) -> str:
-    """What a fact states: its values, and the names of values that are not false, zero or none."""
+def _stated(fact: Fact, *, counted: bool = True) -> str:
+    """What a fact states: its values, and the names of values that are not false, zero or none.
+
+    Without `counted` the names of numbers are left out: what a column counts need not have happened.
+    """
     match fact:
         case Row():
             return " ; ".join(
-                cell_text if not _names_too(cell, cell_text) else f"{cell.name} {cell_text}"
+                cell_text if not _names_too(cell, cell_text, counted=counted)
+                else f"{cell.name} {cell_text}"
                 for cell in fact.cells if (cell_text := _cell_text(cell))
             )  # fmt: skip
         case Line():
@@ -605,12 +621,12 @@ def _stated(fact: Fact) -> str:
             return _text(fact, own=False)
 
 
-def _names_too(cell: Cell, text: str) -> bool:
+def _names_too(cell: Cell, text: str, *, counted: bool) -> bool:
     """Whether a cell's name is stated with its value: it is true, or counts something."""
     if "/" in cell.name:
         return False
     if cell.quantity is not None:
-        return cell.quantity.number != 0
+        return counted and cell.quantity.number != 0
     return text.casefold() in {"true", "t", "yes"}
 
 
