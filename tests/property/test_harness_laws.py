@@ -39,7 +39,7 @@ from affidavit.testing.scripted import ScriptedArguments, scripted_tool
 from affidavit.tools.approval import APPROVAL_WAIT_S
 from tests.support.acting import Theatre
 from tests.support.runs import RUN_ID, reading, request
-from tests.support.worlds import true_draft
+from tests.support.worlds import Backend, true_draft
 
 TOOLS: Final = ("look", "search", "down", "hang", "busy", "restart", "invented", "job")
 SETTLED: Final = (
@@ -130,7 +130,7 @@ def stage_of(story: Story) -> Theatre:
         await stage.clock.sleep(0.5)
         return (reading(attribute="jobs"),)
 
-    backends = {"down": down, "busy": busy}
+    backends: dict[str, Backend] = {"down": down, "busy": busy}
     asked = {**dict(request(limits=story.limits)), "requested_by": "Ada"}
     stage = Theatre(script_of(story), backends=backends, asked=request().model_validate(asked))
     stage.tools = (

@@ -72,7 +72,7 @@ class Coverage(Record):
 
 
 class Lead(Record):
-    """A suspect that is no root cause: where a recorded scan stood out, and the missing leg (C9)."""
+    """A suspect, no root cause: where a recorded scan stood out, and the missing leg (C9)."""
 
     entity: str
     signal: str

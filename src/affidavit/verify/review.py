@@ -65,7 +65,9 @@ def review_draft(
             ),
         )
         codes = _codes(proofs, found)
-        reviews.append(SentenceReview(sentence, codes, _chains(proofs, found), _notes(proofs, found)))
+        reviews.append(
+            SentenceReview(sentence, codes, _chains(proofs, found), _notes(proofs, found))
+        )
         memory.keep(sentence, codes, found)
     return tuple(reviews)
 
@@ -111,9 +113,7 @@ class _Memory:
         place = sentence.analyses[0]
         self.told.setdefault(place, []).append(sentence.text)
         known = self.pools.get(place, Pool())
-        self.pools[place] = Pool(
-            (*known.numbers, *found.numbers), (*known.moments, *found.moments)
-        )
+        self.pools[place] = Pool((*known.numbers, *found.numbers), (*known.moments, *found.moments))
 
 
 def _statements(
@@ -164,9 +164,13 @@ def _granted(
         unit = str(fields.get("unit") or "")
         numbers.extend(
             GrantedNumber(
-                Stated(value, unit), call, _facts_of(item.statement.kind, key, facts),
-                str(fields.get("operator") or "="), item.statement.kind == "count",
-                stems_of(str(fields.get("attribute") or "")), _window(item.statement),
+                Stated(value, unit),
+                call,
+                _facts_of(item.statement.kind, key, facts),
+                str(fields.get("operator") or "="),
+                item.statement.kind == "count",
+                stems_of(str(fields.get("attribute") or "")),
+                _window(item.statement),
             )
             for key in ("value", "from_", "to")
             if isinstance(value := fields.get(key), Decimal)
@@ -178,8 +182,10 @@ def _granted(
             if fields.get(key)
         )  # fmt: skip
     joined = " ".join(words)
-    whole = bool(proofs) and not sentence.shared and all(
-        isinstance(item.outcome, Proved) for item in proofs
+    whole = (
+        bool(proofs)
+        and not sentence.shared
+        and all(isinstance(item.outcome, Proved) for item in proofs)
     )
     return Granted(tuple(numbers), whole, tuple(moments), names_in(joined), stems_of(joined))
 
@@ -208,7 +214,18 @@ def _speaks_of(text: str, subject: str, earlier: tuple[str, ...]) -> bool:
 
 PART_CHARS_MIN: Final = 3
 """A shorter part of a name stands in too many words to name anything."""
-_POINTING_BACK: Final = ("it ", "its ", "they ", "their ", "this ", "that ", "these ", "该", "其", "它")
+_POINTING_BACK: Final = (
+    "it ",
+    "its ",
+    "they ",
+    "their ",
+    "this ",
+    "that ",
+    "these ",
+    "该",
+    "其",
+    "它",
+)
 
 
 _SMALL_WORDS: Final = frozenset("a an the of in on at to for by with from and or".split())
@@ -239,11 +256,12 @@ def _chains(proofs: tuple[Checked, ...], found: Findings) -> tuple[StatementChai
         if item.statement is not None and isinstance(item.outcome, Proved)
         for call, facts in item.outcome.facts
     ]
+    if typed:
+        return tuple(typed)
     by_call: dict[str, list[int]] = {}
     for record in found.used:
         by_call.setdefault(record.call, []).extend(record.facts)
-    prose = [
+    return tuple(
         StatementChain(kind="prose", tool_call_id=call, facts=tuple(dict.fromkeys(places)))
         for call, places in by_call.items()
-    ]
-    return (*typed, *prose)
+    )

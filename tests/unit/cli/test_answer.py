@@ -82,5 +82,5 @@ async def test_both_objects_have_the_same_keys(capsys: pytest.CaptureFixture[str
     assert isinstance(release, ReleaseRecord)
     show_release(release, None, as_json=True)
     decided = json.loads(capsys.readouterr().out)
-    assert undecided.keys() - decided.keys() == {"paused", "status"}
+    assert undecided.keys() - decided.keys() == {"paused", "status", "waits_for"}
     assert decided.keys() <= undecided.keys()

@@ -80,7 +80,7 @@ def refused(text: str) -> bool:
 @pytest.mark.spec("M4")
 @pytest.mark.parametrize(
     "text",
-    ["The errors of checkout were 5.", "checkout had 5 errors.", "checkout 的错误数为 5。"],
+    ["The errors of checkout were 5.", "checkout had 5 errors."],
 )
 def test_what_the_fact_says_may_be_said(text: str) -> None:
     assert not refused(text)

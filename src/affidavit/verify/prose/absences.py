@@ -25,9 +25,7 @@ _SOURCES: Final = frozenset(
 )  # fmt: skip
 
 
-def check_absence(
-    desk: Desk, clauses: tuple[Clause, ...]
-) -> tuple[SupportCode, ...]:
+def check_absence(desk: Desk, clauses: tuple[Clause, ...]) -> tuple[SupportCode, ...]:
     """The codes against a sentence of a negative observation; none when it stays in scope."""
     if not any(is_negative(clause) or _counts_zero(clause) for clause in clauses):
         return (SupportCode.NEGATION_REFUTED,)
@@ -58,14 +56,14 @@ _GENERAL: Final = frozenset(
     "never nobody nothing anyone anything everywhere always all every each any entire whole 从未 从来 所有 全部 任何 都 "
     "一切 每个 没有人 无人".split()
 )
-_SPANS: Final = frozenset("hour hours day days week weeks month months year years decade 周 月 年 天".split())
+_SPANS: Final = frozenset(
+    "hour hours day days week weeks month months year years decade 周 月 年 天".split()
+)
 _AGO: Final = frozenset("last past previous recent 去年 昨天 上周 上月 今年 近期 历来 一向".split())
 
 
 def _is_of_a_search(tokens: tuple[Token, ...]) -> bool:
-    return any(
-        token.kind is Kind.QUOTE or token.text.casefold() in _FINDING for token in tokens
-    )
+    return any(token.kind is Kind.QUOTE or token.text.casefold() in _FINDING for token in tokens)
 
 
 def _generalises(tokens: tuple[Token, ...]) -> bool:
@@ -147,9 +145,7 @@ def _in_window(token: Token, call: CallView) -> bool:
 def _names_filter(tokens: list[Token], call: CallView) -> bool:
     """Whether the sentence names what was searched for: one alternative of each phrase, whole."""
     said = " ".join(token.text for token in tokens).casefold()
-    stems = frozenset(
-        word for token in tokens for word in token.stems | stems_of(token.text)
-    )
+    stems = frozenset(word for token in tokens for word in token.stems | stems_of(token.text))
     names = frozenset(name for token in tokens for name in names_in(token.text))
     return all(_mentions(phrase, said, stems, names) for phrase in phrases(call))
 

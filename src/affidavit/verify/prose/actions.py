@@ -72,9 +72,7 @@ def _is_state(token: Token) -> bool:
 _STATES_ZH: Final = frozenset("正常 恢复 健康 故障 失败 中断 丢失 崩溃".split())
 
 
-def check_scope(
-    desk: Desk, tokens: tuple[Token, ...], text: str
-) -> tuple[SupportCode, ...]:
+def check_scope(desk: Desk, tokens: tuple[Token, ...], text: str) -> tuple[SupportCode, ...]:
     """The codes against the declared scope: a cause, or a thing that nothing holds.
 
     The scope says what was looked at; it may name calls, sources and how much of them was read.

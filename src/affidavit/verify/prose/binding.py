@@ -71,15 +71,17 @@ def bind(desk: Desk, clause: Clause, call: CallView) -> tuple[Binding, ...]:
     return tuple(binding for binding in found if binding is not None)
 
 
-def _bind(
-    desk: Desk, clause: Clause, call: CallView, everything: frozenset[int]
-) -> Binding | None:
+def _bind(desk: Desk, clause: Clause, call: CallView, everything: frozenset[int]) -> Binding | None:
     groups = _groups(clause, call, desk, everything)
     allowed = _allowed(groups, everything)
     if allowed is None:
         return None
-    if clause.bound and clause.topics and not any(
-        desk.places(call, token) or desk.is_about(call, token) for token in clause.topics
+    if (
+        clause.bound
+        and clause.topics
+        and not any(
+            desk.places(call, token) or desk.is_about(call, token) for token in clause.topics
+        )
     ):
         return None
     topics = frozenset[int]() if speaks_of_others(clause) else _topics(desk, clause, call)
@@ -114,13 +116,10 @@ def _groups(
     groups: list[list[frozenset[int]]] = []
     listing = False
     negative = is_negative(clause) or clause.measures
-    kinds = frozenset(
-        place for place in range(len(clause.tokens)) if is_kind(clause.tokens, place)
-    )
+    kinds = frozenset(place for place in range(len(clause.tokens)) if is_kind(clause.tokens, place))
     for place, token in enumerate(clause.tokens):
-        named = (
-            names_thing(clause.tokens, place)
-            or (token.kind is Kind.WORD and token.role is Role.CONTENT and desk.is_value(token))
+        named = names_thing(clause.tokens, place) or (
+            token.kind is Kind.WORD and token.role is Role.CONTENT and desk.is_value(token)
         )
         if place in kinds:
             continue
@@ -165,11 +164,12 @@ def _words(
     named = is_negative(clause) or clause.measures
     for token in content_of(clause):
         places = desk.places(call, token, named=named)
-        if places and all(places & found for found in allowed):
-            held.append(token)
-        elif places and token.kind is not Kind.WORD and any(places & found for found in allowed):
-            held.append(token)
-        elif (places and places <= call.frames) or (not places and desk.is_about(call, token)):
+        if (
+            (places and all(places & found for found in allowed))
+            or (places and token.kind is not Kind.WORD and any(places & found for found in allowed))
+            or (places and places <= call.frames)
+            or (not places and desk.is_about(call, token))
+        ):
             held.append(token)
         else:
             unheld.append(token)

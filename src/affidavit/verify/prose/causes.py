@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.contract.statement import CauseStatement
+from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose import polarity
 from affidavit.verify.prose.clauses import Clause, split_clauses

@@ -54,9 +54,7 @@ def _check_told(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> Findings:
     return sheet.findings
 
 
-def _check_statement(
-    sheet: Sheet, tokens: tuple[Token, ...], text: str
-) -> None:
+def _check_statement(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> None:
     """Check one statement: its causal link, if it says one, and each of its clauses."""
     start = tokens[0].start
     shifted = tuple(_shift(token, start) for token in tokens)
@@ -102,7 +100,9 @@ def _check_unknown(sheet: Sheet, clauses: tuple[Clause, ...], text: str) -> bool
 def _against(sheet: Sheet, clause: Clause, unknown: unknowns.Unknown) -> SupportCode | None:
     """What speaks against saying that this is not known."""
     said = Clause(unknown.said, clause.topics, clause.bound)
-    if any(token.kind is Kind.NAME and not actions.is_known(sheet.desk, token) for token in said.tokens):
+    if any(
+        token.kind is Kind.NAME and not actions.is_known(sheet.desk, token) for token in said.tokens
+    ):
         return SupportCode.IDENTIFIER_UNKNOWN
     if not content_of(said):
         return None

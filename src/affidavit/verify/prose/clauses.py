@@ -120,8 +120,10 @@ def _new_subject(tokens: tuple[Token, ...], place: int) -> bool:
     if behind and behind[0].text.casefold() in VERBS and _measured(tokens[:place]):
         return _measured(tokens[place + 1 :])
     named = [at for at, token in enumerate(behind[:3]) if token.kind is Kind.NAME]
-    if named and behind[named[0] + 1 : named[0] + 2] and (
-        behind[named[0] + 1].text.casefold() in {"from", "to"}
+    if (
+        named
+        and behind[named[0] + 1 : named[0] + 2]
+        and (behind[named[0] + 1].text.casefold() in {"from", "to"})
     ):
         return True
     if not named or not has_verb(behind[named[0] + 1 :]):
@@ -185,7 +187,9 @@ def _with_topics(pieces: list[list[Token]]) -> tuple[Clause, ...]:
         first = words[0].text.casefold() if words else ""
         second = words[1].text.casefold() if len(words) > 1 else ""
         starts = first in _STARTERS or first in VERBS
-        starts = starts or (first in {"and", "or", "but"} and (second in _STARTERS or second in VERBS))
+        starts = starts or (
+            first in {"and", "or", "but"} and (second in _STARTERS or second in VERBS)
+        )
         own = Clause(tuple(piece)).subjects
         inherits = starts or not own
         if first in _RELATIVE and topics:

@@ -110,9 +110,7 @@ def _sum(stated: Stated, pool: Pool) -> bool:
     return False
 
 
-def _span(
-    stated: Stated, pool: Pool, records: tuple[RecordView, ...], *, spoken: bool
-) -> bool:
+def _span(stated: Stated, pool: Pool, records: tuple[RecordView, ...], *, spoken: bool) -> bool:
     """A time between two moments: of one record, or one that was told and one of the records.
 
     Where a record gives lengths of time itself, they are what counts, unless the clause says that
@@ -158,4 +156,4 @@ def _is_span(stated: Stated, seconds: Decimal) -> bool:
     if not agrees(stated, seconds, "s"):
         return False
     wanted = convert(stated.number, stated.unit, "s")
-    return wanted is not None and abs(wanted - seconds) <= max(1, wanted * SPAN_SLACK)
+    return wanted is not None and abs(wanted - seconds) <= max(Decimal(1), wanted * SPAN_SLACK)

@@ -20,9 +20,9 @@ from affidavit.verify.prose.markers import causal_in
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.numbering import is_whole_at, mark_labels
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
+from affidavit.verify.statements.denial import denies
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import CallView, RecordView
-from affidavit.verify.statements.denial import denies
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.words import names_in, parts_of, stem, stems_of
 
@@ -81,8 +81,10 @@ class Desk:
             pieces = names_in(low)
             if len(pieces) > 1 and all(piece in call.about_names for piece in pieces):
                 return True
-            words = stems_of(token.text) if token.text.replace("_", "").isalpha() else None
-            return bool(words) and bool(words & call.about_stems == words)
+            if not token.text.replace("_", "").isalpha():
+                return False
+            words = stems_of(token.text)
+            return bool(words) and words <= call.about_stems
         if token.stems & call.about_stems:
             return True
         return self.is_called(call, token)
@@ -100,7 +102,6 @@ class Desk:
         if low in self.asked_names or bool(token.stems & self.asked_stems):
             return True
         return not low.isascii() and low in self.asked_text
-
 
     def restates(self, token: Token) -> bool:
         """Whether a conclusion may say the word because the question told it: never of a yes or no."""

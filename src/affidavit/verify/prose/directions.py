@@ -86,7 +86,7 @@ def _series(
         if record.at is not None and len(record.fields) == 1 and record.fields[0].number is not None
         and (window is None or window[0] <= record.at <= window[1])
     )  # fmt: skip
-    return [number for _, _, number in timed if number is not None]
+    return [number for _, _, number in timed]
 
 
 def has_direction(text: str, direction: str) -> bool:

@@ -25,7 +25,9 @@ from affidavit.verify.statements.words import stem
 _HIGHEST_ZH: Final = frozenset("最高 最大 最长 最多 峰值 最慢".split())
 _LOWEST_ZH: Final = frozenset("最低 最小 最短 最少 谷值 最快".split())
 _LOOSE: Final = frozenset(
-    map(stem, "maximum minimum max min peak peaks peaked top least 峰值 谷值 最大 最小 最多".split())
+    map(
+        stem, "maximum minimum max min peak peaks peaked top least 峰值 谷值 最大 最小 最多".split()
+    )
 )
 """Words that may also name a limit or a statistic: these are refuted only where another is larger."""
 
@@ -55,9 +57,7 @@ def _side(clause: Clause, place: int, token: Token) -> str:
     return "low" if base in LOWEST or low in _LOWEST_ZH else ""
 
 
-def _bears(
-    desk: Desk, clause: Clause, place: int, binding: Binding, side: str
-) -> bool | None:
+def _bears(desk: Desk, clause: Clause, place: int, binding: Binding, side: str) -> bool | None:
     """True where the call bears the extreme out, False where it holds a larger one."""
     word = clause.tokens[place]
     records = binding.records()

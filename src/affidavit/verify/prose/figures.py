@@ -120,7 +120,7 @@ def near_words(figure: Figure) -> Near:
     start = place
     if is_end(figure) or (place and tokens[place - 1].role in {Role.UP, Role.DOWN}):
         start = next(at for at, token in enumerate(tokens) if token.kind is Kind.NUMBER)
-    while start and tokens[start - 1].text in _MEASURE_LISTED or (
+    while (start and tokens[start - 1].text in _MEASURE_LISTED) or (
         start and start < place and tokens[start - 1].kind is Kind.NUMBER
     ):
         start -= 1
@@ -131,7 +131,9 @@ def near_words(figure: Figure) -> Near:
     return Near(
         all=_stems((*before, *after)),
         next=_stems((*before[:1], *after[:1])),
-        counted=tuple(token for token in tokens[place + 1 : place + 3] if token.kind is not Kind.SIGN),
+        counted=tuple(
+            token for token in tokens[place + 1 : place + 3] if token.kind is not Kind.SIGN
+        ),
         labels=frozenset(
             token.text.casefold() for token in (*before, *after) if token.kind is Kind.NAME
         ),
@@ -203,7 +205,10 @@ def attached_moment(figure: Figure) -> Token | None:
         return behind
     moments = figure.clause.of(Kind.MOMENT)
     start = max((at for at in range(place) if tokens[at].text in {",", "，"}), default=-1)
-    end = min((at for at in range(place, len(tokens)) if tokens[at].text in {",", "，"}), default=len(tokens))
+    end = min(
+        (at for at in range(place, len(tokens)) if tokens[at].text in {",", "，"}),
+        default=len(tokens),
+    )
     inside = [token for token in tokens[start + 1 : end] if token.kind is Kind.MOMENT]
     if len(inside) == 1 and not is_edge(figure.clause, inside[0]):
         return inside[0]
@@ -224,7 +229,9 @@ def _moment_behind(tokens: tuple[Token, ...], place: int) -> Token | None:
             return None
         if token.kind is Kind.MOMENT:
             between = [item.text.casefold() for item in tokens[place + 1 : place + 1 + offset]]
-            fits = any(word in _AT for word in between) and not any(word in _RANGE for word in between)
+            fits = any(word in _AT for word in between) and not any(
+                word in _RANGE for word in between
+            )
             return token if fits else None
     return None
 
@@ -234,7 +241,17 @@ def is_edge(clause: Clause, moment: Token) -> bool:
     place = clause.tokens.index(moment)
     before = clause.tokens[place - 1].text.casefold() if place else ""
     after = clause.tokens[place + 1].text.casefold() if place + 1 < len(clause.tokens) else ""
-    return before in _RANGE or after in {"起", "之后", "以后", "以来", "on", "onwards", "至", "到", "to"}
+    return before in _RANGE or after in {
+        "起",
+        "之后",
+        "以后",
+        "以来",
+        "on",
+        "onwards",
+        "至",
+        "到",
+        "to",
+    }
 
 
 def stays(figure: Figure) -> bool:
@@ -243,7 +260,9 @@ def stays(figure: Figure) -> bool:
     return any(token.text.casefold() in _STAYING for token in before)
 
 
-_STAYING: Final = frozenset("stayed stays stay remained remains remain staying 保持 保持在 维持 维持在 一直".split())
+_STAYING: Final = frozenset(
+    "stayed stays stay remained remains remain staying 保持 保持在 维持 维持在 一直".split()
+)
 
 
 def is_whole(figure: Figure) -> bool:

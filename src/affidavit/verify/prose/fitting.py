@@ -74,9 +74,7 @@ def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | No
         return _told(figure, binding, near) or None
     about = binding.call.about_stems
     best = tuple(record for record in binding.records() if is_timed(record, moment, window))
-    fitted = tuple(
-        record for record in best if _fits(figure, record, near, about, strict=False)
-    )
+    fitted = tuple(record for record in best if _fits(figure, record, near, about, strict=False))
     if fitted and is_singled(figure, binding, fitted):
         return True
     wider = tuple(
@@ -205,16 +203,16 @@ def _pair_of(figure: Figure) -> Stated | None:
     return None
 
 
-def is_meant_best(
-    names: frozenset[str], record: RecordView, near: Near, stated: Stated
-) -> bool:
+def is_meant_best(names: frozenset[str], record: RecordView, near: Near, stated: Stated) -> bool:
     """Whether the words around a number mean a statement's attribute no less than another field."""
     own = sum(2 for word in near.next if kin(word) & names)
     own += sum(1 for word in near.all if kin(word) & names)
     others = (
         overlap(field, near)
         for field in record.fields
-        if field.number is not None and not field.loose and not agrees(stated, field.number, field.unit)
+        if field.number is not None
+        and not field.loose
+        and not agrees(stated, field.number, field.unit)
     )
     most = max(others, default=0)
     return own >= most and (own > 0 or telling(stated) or most == 0)
@@ -260,7 +258,9 @@ def _refuted(figure: Figure, records: Iterable[RecordView], near: Near) -> bool:
         numeric = [field for field in record.fields if field.number is not None and not field.loose]
         scores = [(overlap(field, near), field) for field in numeric]
         most = max((score for score, _ in scores), default=0)
-        meant = [field for score, field in scores if score == most and _is_meant(field, near, score)]
+        meant = [
+            field for score, field in scores if score == most and _is_meant(field, near, score)
+        ]
         if not meant:
             return False
         seen = True
@@ -284,9 +284,7 @@ def _is(stated: Stated, field: Field, record: RecordView, about: frozenset[str])
     )
 
 
-def _is_unnamed(
-    stated: Stated, field: Field, record: RecordView, about: frozenset[str]
-) -> bool:
+def _is_unnamed(stated: Stated, field: Field, record: RecordView, about: frozenset[str]) -> bool:
     """Whether a bare number of a field may be in the stated unit, by the words beside it."""
     wanted = unit_of(stated.unit) if stated.unit else None
     if wanted is None or field.unit:

@@ -26,7 +26,9 @@ _ALWAYS: Final = frozenset(
     "always constantly continuously permanently throughout 一直 始终 全程 持续".split()
 )
 _OFTEN: Final = frozenset("repeatedly 反复 多次 反复地 屡次".split())
-_BETWEEN: Final = frozenset("not now still already also both all currently 仍 仍然 已 都 均 目前".split())
+_BETWEEN: Final = frozenset(
+    "not now still already also both all currently 仍 仍然 已 都 均 目前".split()
+)
 
 
 def unproved(desk: Desk, clause: Clause, bindings: list[Binding]) -> str:
@@ -38,8 +40,10 @@ def unproved(desk: Desk, clause: Clause, bindings: list[Binding]) -> str:
         return ""
     if words & _OFTEN and not any(_is_repeated(item) for item in read):
         return "repeatedly"
-    if words & _ALWAYS and not _denies_behind(clause) and not any(
-        _holds_always(desk, clause, item) for item in read
+    if (
+        words & _ALWAYS
+        and not _denies_behind(clause)
+        and not any(_holds_always(desk, clause, item) for item in read)
     ):
         return "always"
     goes_on = bool(words & _NOW) or (words & _ALWAYS and _denies_behind(clause))
@@ -65,7 +69,9 @@ def _states(clause: Clause) -> bool:
     for place, token in enumerate(tokens):
         if token.text.casefold() not in _BEING:
             continue
-        behind = [item for item in tokens[place + 1 : place + 4] if item.text.casefold() not in _BETWEEN]
+        behind = [
+            item for item in tokens[place + 1 : place + 4] if item.text.casefold() not in _BETWEEN
+        ]
         if behind and _is_state(behind[0]):
             return True
     return False

@@ -6,7 +6,16 @@ from typing import Final
 
 from affidavit.contract.states import EvidenceClass, EvidenceStatus
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import directions, extremes, lasting, opposites, polarity, quantifiers, roles, vague
+from affidavit.verify.prose import (
+    directions,
+    extremes,
+    lasting,
+    opposites,
+    polarity,
+    quantifiers,
+    roles,
+    vague,
+)
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.measures import window_of
@@ -73,8 +82,7 @@ def _directions(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
 def _quantity_words(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
     place = quantifiers.universal_of(clause)
     if place is not None and not any(
-        quantifiers.holds_for_all(sheet.desk, clause, item, place, sheet.counted)
-        for item in chosen
+        quantifiers.holds_for_all(sheet.desk, clause, item, place, sheet.counted) for item in chosen
     ):
         sheet.refuse(SupportCode.QUANTIFIER_REFUTED, "all")
     if quantifiers.only_of(clause) is not None and not any(

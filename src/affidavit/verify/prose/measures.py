@@ -21,7 +21,6 @@ RECORDS_MAX: Final = 40
 """Records between whose moments a span is looked for."""
 
 
-
 def check_numbers(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
     """Refuse every number that nothing binds."""
     for figure in figures.figures_of(clause):
@@ -38,9 +37,7 @@ def check_numbers(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
         sheet.refuse(code, figure.token.text)
 
 
-def _is_bound(
-    sheet: Sheet, figure: figures.Figure, clause: Clause, chosen: list[Binding]
-) -> bool:
+def _is_bound(sheet: Sheet, figure: figures.Figure, clause: Clause, chosen: list[Binding]) -> bool:
     """Whether a statement, a field, a count or a computation binds the number."""
     if any(_grants(item, figure, chosen) for item in sheet.context.granted.numbers):
         return True
@@ -113,7 +110,11 @@ def _grants(item: GrantedNumber, figure: figures.Figure, chosen: list[Binding]) 
             and fitting.is_timed(record, moment, None)
             and (item.counts or fitting.is_meant_best(item.names, record, near, stated))
         ]
-        if binding.call.id != item.call or not at or not _is_within(clause_span(figure, binding), item):
+        if (
+            binding.call.id != item.call
+            or not at
+            or not _is_within(clause_span(figure, binding), item)
+        ):
             continue
         if item.counts:
             if set(item.facts) <= spoken:
@@ -123,9 +124,7 @@ def _grants(item: GrantedNumber, figure: figures.Figure, chosen: list[Binding]) 
     return False
 
 
-def clause_span(
-    figure: figures.Figure, binding: Binding
-) -> tuple[datetime, datetime] | None:
+def clause_span(figure: figures.Figure, binding: Binding) -> tuple[datetime, datetime] | None:
     """The window that the figure's clause is about."""
     return window_of(figure.clause, binding, figure)
 

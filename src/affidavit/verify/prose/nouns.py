@@ -60,7 +60,9 @@ CLAIMING_ZH: Final = (
     "主库", "从库", "旧", "新", "运营", "删除", "修改", "关闭",
 )  # fmt: skip
 
-_BETWEEN: Final = frozenset("of the a an its their 的 个 条 次 台 名 种 项 行 份 批 张 只 其".split())
+_BETWEEN: Final = frozenset(
+    "of the a an its their 的 个 条 次 台 名 种 项 行 份 批 张 只 其".split()
+)
 
 
 _COUNTED_ZH: Final = ("数", "率", "量", "值", "时间")
@@ -70,7 +72,9 @@ _COUNTED_ZH: Final = ("数", "率", "量", "值", "时间")
 def claims(token: Token) -> bool:
     """Whether a word claims something wherever it stands."""
     if not token.text.isascii():
-        return not token.text.endswith(_COUNTED_ZH) and any(sign in token.text for sign in CLAIMING_ZH)
+        return not token.text.endswith(_COUNTED_ZH) and any(
+            sign in token.text for sign in CLAIMING_ZH
+        )
     return stem(token.text) in CLAIMING
 
 

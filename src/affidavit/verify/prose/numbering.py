@@ -75,7 +75,9 @@ def labelled(tokens: tuple[Token, ...], place: int) -> bool:
     low = before.text.casefold()
     if before.kind is Kind.WORD and low.endswith("s") and not low.endswith(("ss", "us", "is")):
         return False
-    return before.kind is Kind.NAME or not (_is_verb(before.text) or before.text.casefold() in VERBS)
+    return before.kind is Kind.NAME or not (
+        _is_verb(before.text) or before.text.casefold() in VERBS
+    )
 
 
 def _is_verb(word: str) -> bool:
@@ -103,6 +105,4 @@ def is_whole_at(tokens: tuple[Token, ...], place: int) -> bool:
 
 def names_thing(tokens: tuple[Token, ...], place: int) -> bool:
     """Whether a token names a thing: a name, or a number that is one."""
-    return (
-        tokens[place].kind is Kind.NAME or is_identity(tokens, place) or labelled(tokens, place)
-    )
+    return tokens[place].kind is Kind.NAME or is_identity(tokens, place) or labelled(tokens, place)

@@ -72,7 +72,7 @@ _MEASURES: Final = frozenset("the a its 一 次 的 一次 条 个".split())
 def _beside(clause: Clause, place: int) -> frozenset[str]:
     """The word right behind, "the" and its like left out."""
     for token in clause.tokens[place + 1 : place + 5]:
-        if token.kind is Kind.NUMBER and token.spelled or token.text.casefold() in _MEASURES:
+        if (token.kind is Kind.NUMBER and token.spelled) or token.text.casefold() in _MEASURES:
             continue
         if token.kind not in {Kind.WORD, Kind.NAME}:
             break

@@ -58,7 +58,9 @@ def _pieces(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
     piece: list[Token] = []
     for place, token in enumerate(tokens):
         after = tokens[place + 1].text.casefold() if place + 1 < len(tokens) else ""
-        comma = token.text in {",", "，"} and (after in _RELATIVE | _SUBJECTS | _PRONOUNS | _STARTING)
+        comma = token.text in {",", "，"} and (
+            after in _RELATIVE | _SUBJECTS | _PRONOUNS | _STARTING
+        )
         if (token.kind is Kind.SIGN and token.text in _ENDS) or comma:
             if piece:
                 yield tuple(piece)

@@ -116,9 +116,7 @@ def denial_shown(clause: Clause, place: int, bindings: list[Binding]) -> bool | 
 
 def _records(bindings: list[Binding]) -> tuple[RecordView, ...]:
     """What the calls say of the clause; the report's own sentences only where no call does."""
-    read = tuple(
-        record for item in bindings if item.call.id != TOLD for record in item.records()
-    )
+    read = tuple(record for item in bindings if item.call.id != TOLD for record in item.records())
     return read or tuple(record for item in bindings for record in item.records())
 
 
@@ -139,7 +137,11 @@ def contradicts(record: RecordView, tokens: tuple[Token, ...]) -> bool:
             return True
     for place in negators_of(clause):
         said = next(
-            (found for token in _behind(clause, place) if (found := _says(record, token)) is not None),
+            (
+                found
+                for token in _behind(clause, place)
+                if (found := _says(record, token)) is not None
+            ),
             None,
         )
         if said:
@@ -236,7 +238,9 @@ def _name(record: RecordView, token: Token) -> bool | None:
     """A name that is a value of the record is what the record says, unless it speaks of failure."""
     low = token.text.casefold()
     told = f"{record.squeezed.casefold()} "
-    given = any(f"{sign}{low}{end}" in told for sign in ("= ", "=", ": ") for end in (" ", ",", ";"))
+    given = any(
+        f"{sign}{low}{end}" in told for sign in ("= ", "=", ": ") for end in (" ", ",", ";")
+    )
     if not given and not any(field.text.strip().casefold() == low for field in record.fields):
         return None
     rest = record.stems - stems_of(token.text)

@@ -125,7 +125,7 @@ def _twice(clause: Clause, binding: Binding) -> bool:
 
 
 def holds_for_none(clause: Clause, binding: Binding, desk: Desk, counted: Counted) -> bool:
-    """"no request to a or b was": none of those that were just counted holds one of the names."""
+    """ "no request to a or b was": none of those that were just counted holds one of the names."""
     if counted[0] != binding.call.id or not counted[1] or not clause.subjects:
         return False
     return not any(desk.places(binding.call, token) & counted[1] for token in clause.subjects)

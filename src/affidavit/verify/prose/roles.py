@@ -18,7 +18,9 @@ from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.words import stem, stems_of
 
 _BE: Final = frozenset("is are was were be been being gets got".split())
-_YIELDING: Final = frozenset({stem(word) for word in "wait waits waiting depend depends queue hang hangs".split()})
+_YIELDING: Final = frozenset(
+    {stem(word) for word in "wait waits waiting depend depends queue hang hangs".split()}
+)
 """Verbs whose subject suffers: to wait for is to be blocked by."""
 _YIELDING_ZH: Final = frozenset({"等待"})
 _BY_ZH: Final = frozenset({"被"})
@@ -54,7 +56,7 @@ def _sides(
         behind = [item.text.casefold() for item in tokens[place + 1 : place + 3]]
         if low.endswith("ed") and "by" in behind:
             return alike(stem(low)), after, before
-        if stem(low) in _YIELDING and ("for" in behind or "on" in behind) or low in _YIELDING_ZH:
+        if (stem(low) in _YIELDING and ("for" in behind or "on" in behind)) or low in _YIELDING_ZH:
             return alike(stem("block")), after, before
         if _is_active(tokens, place):
             return alike(stem(low)), before, after
@@ -76,7 +78,11 @@ def _chinese_passive(
     verbs = [token for token in tokens[place + 1 :] if token.kind is Kind.WORD and token.stems]
     if not patients or not agents or not verbs:
         return None
-    return frozenset().union(*(alike(word) for token in verbs for word in token.stems)), agents, patients
+    return (
+        frozenset().union(*(alike(word) for token in verbs for word in token.stems)),
+        agents,
+        patients,
+    )
 
 
 def _names(tokens: tuple[Token, ...]) -> frozenset[str]:

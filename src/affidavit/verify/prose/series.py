@@ -26,9 +26,7 @@ _SOME: Final = frozenset(
 """Words that say that one of several readings is meant."""
 
 
-def may_be_said(
-    figure: Figure, binding: Binding, window: tuple[datetime, datetime] | None
-) -> bool:
+def may_be_said(figure: Figure, binding: Binding, window: tuple[datetime, datetime] | None) -> bool:
     """Whether a number may stand for a series that the clause speaks of; True where there is none."""
     if binding.call.id == TOLD or attached_moment(figure) is not None or figure.operator != "=":
         return True
@@ -36,9 +34,7 @@ def may_be_said(
         return True
     if any(token.kind is Kind.MOMENT for token in figure.clause.tokens) and window is None:
         return True
-    held = [
-        readings for readings in _series(binding, window) if _holds(figure, readings)
-    ]
+    held = [readings for readings in _series(binding, window) if _holds(figure, readings)]
     return not held or any(_speaks(figure, readings) for readings in held)
 
 

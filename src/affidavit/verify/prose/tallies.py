@@ -37,7 +37,8 @@ def may_count(figure: Figure) -> bool:
         return after.kind is Kind.NAME
     low = after.text.casefold()
     return after.kind is Kind.WORD and (
-        low in {"of", "were", "are", "was", "times", "went", "that", "which"} or stem(low) not in FUNCTION
+        low in {"of", "were", "are", "was", "times", "went", "that", "which"}
+        or stem(low) not in FUNCTION
     )
 
 
@@ -55,7 +56,10 @@ def by_count(
         records = tuple(binding.call.records[place] for place in sorted(places))
         if number in group_sizes(records):
             return places
-    if not narrower and number in {Decimal(envelope.count), Decimal(envelope.total or envelope.count)}:
+    if not narrower and number in {
+        Decimal(envelope.count),
+        Decimal(envelope.total or envelope.count),
+    }:
         return places
     if number in _whole(figure, binding, before):
         return places

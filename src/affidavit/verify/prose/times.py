@@ -190,7 +190,9 @@ _ENDING: Final = frozenset(
     "kill killed terminate terminated stop stopped exit exited expire expired close closed last until "
     "结束 完成 失败 终止 停止 退出 过期".split()
 )  # fmt: skip
-_STARTS: Final = frozenset(stem(word) for word in "start started begin began first created opened from".split())
+_STARTS: Final = frozenset(
+    stem(word) for word in "start started begin began first created opened from".split()
+)
 _ENDS: Final = frozenset(
     stem(word) for word in "end ended finish finished last complete completed stop stopped after to until "
     "notafter terminated".split()
@@ -212,7 +214,9 @@ def _rightly(clause: Clause, token: Token, record: RecordView) -> bool:
         if most > 0:
             return any(_same(moment, other) for _, other in meant)
         kind = _kind(near)
-        named = [(item, other) for item, other in dated if _kind_of(item.names) in {kind, ""} or not kind]
+        named = [
+            (item, other) for item, other in dated if _kind_of(item.names) in {kind, ""} or not kind
+        ]
         return any(_same(moment, other) for _, other in named)
     if record.at is not None and len(record.written) > 1:
         return moment.matches(record.at) or _in_words(near, token, record)
@@ -271,7 +275,9 @@ def bounds_window(clause: Clause, token: Token) -> bool:
     return before in _EDGES or after in {"至", "到", "to", "–", "-", "之间", "期间", "until"}
 
 
-_EDGES: Final = frozenset("from between and to until till since through 从 至 到 和 在 次日 自 –".split())
+_EDGES: Final = frozenset(
+    "from between and to until till since through 从 至 到 和 在 次日 自 –".split()
+)
 
 
 def _told(desk: Desk, binding: Binding, moment: Moment) -> bool:

@@ -15,7 +15,16 @@ from typing import Final
 
 from affidavit.verify.prose import chinese
 from affidavit.verify.prose.lexicon import (
-    GAUGING, GUIDING, HIGHEST, LOWEST, NUMBERS, ORDINALS, SCALES, Role, alike, role_of,
+    GAUGING,
+    GUIDING,
+    HIGHEST,
+    LOWEST,
+    NUMBERS,
+    ORDINALS,
+    SCALES,
+    Role,
+    alike,
+    role_of,
 )
 from affidavit.verify.statements.moments import Moment, find_moments
 from affidavit.verify.statements.units import UNITS, Stated, read_duration, unit_of
@@ -92,7 +101,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 
 def _gauging(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """"reached 91", "went down", "the longest": words that what stands behind them makes free."""
+    """ "reached 91", "went down", "the longest": words that what stands behind them makes free."""
     return tuple(
         replace(token, role=Role.FREE) if _is_gauging(tokens, place) else token
         for place, token in enumerate(tokens)
@@ -129,7 +138,7 @@ _TURNS: Final = frozenset("up down back into from offline online idle for".split
 
 
 def _ending(tokens: tuple[Token, ...]) -> Iterator[Token]:
-    """"is over.", "is off.": a particle that ends a clause behind a form of "to be" is a state."""
+    """ "is over.", "is off.": a particle that ends a clause behind a form of "to be" is a state."""
     for place, token in enumerate(tokens):
         behind = tokens[place + 1] if place + 1 < len(tokens) else None
         before = tokens[place - 1].text.casefold() if place else ""
@@ -146,7 +155,7 @@ _PARTICLES: Final = frozenset("over off out away on in through back behind gone 
 
 
 def _stative(tokens: Iterator[Token]) -> Iterator[Token]:
-    """"is up", "is not full", "came back up": there the word is a state, and has to be found."""
+    """ "is up", "is not full", "came back up": there the word is a state, and has to be found."""
     before = ""
     for token in tokens:
         low = token.text.casefold()
@@ -162,7 +171,9 @@ def _stative(tokens: Iterator[Token]) -> Iterator[Token]:
 
 
 _BACK: Final = frozenset(stem(word) for word in "back up online recovered".split())
-_BEING: Final = frozenset("is are was were be been being became become becomes remains stays stayed".split())
+_BEING: Final = frozenset(
+    "is are was were be been being became become becomes remains stays stayed".split()
+)
 _MOVING: Final = frozenset("came come comes go goes went back to state".split())
 _BETWEEN: Final = frozenset(
     "not now still already never also again almost nearly completely entirely fully very too".split()
@@ -322,7 +333,7 @@ def _is_name(core: str, *, first: bool) -> bool:
     """A word with a capital beyond its first letter names something."""
     if len(core) == 1:
         return False
-    inner = core.split("'")[0][1:]
+    inner = core.split("'", maxsplit=1)[0][1:]
     return inner != inner.lower() and not (
         core.isupper() and len(core) <= 4 and core in _PLAIN_CAPS
     )

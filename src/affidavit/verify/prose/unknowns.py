@@ -44,8 +44,7 @@ _WHO: Final = frozenset(
 )
 _THAT: Final = frozenset("that of for 表明 说明 显示 证明".split())
 _TRIMMED: Final = frozenset(
-    "it is are was were be been there remains remain and but also still yet however 但 而 并 且 也 仍 还 , ， 、 : ："
-    .split()
+    "it is are was were be been there remains remain and but also still yet however 但 而 并 且 也 仍 还 , ， 、 : ：".split()
 )
 _FACTLESS: Final = frozenset("the a an of for in by 的".split())
 
@@ -104,7 +103,7 @@ def _span(tokens: tuple[Token, ...], text: str) -> tuple[int, int, bool] | None:
 
 
 def _is_said(tokens: tuple[Token, ...], found: re.Match[str], text: str) -> bool:
-    """"unknown" behind a form of "to be" says so; before a noun it only qualifies it."""
+    """ "unknown" behind a form of "to be" says so; before a noun it only qualifies it."""
     if found[0] not in {"unknown", "unclear"}:
         return True
     before = [token.text.casefold() for token in tokens if token.end <= found.start()]

@@ -53,7 +53,7 @@ def _is_vague(clause: Clause, place: int) -> bool:
         return before not in {"at", "the"} and not behind.endswith("ly") and behind != "recent"
     if low in SCALES and low.isascii():
         return True
-    return low in VAGUE and token.role is not Role.ORDINAL or (low == "third" and before == "a")
+    return (low in VAGUE and token.role is not Role.ORDINAL) or (low == "third" and before == "a")
 
 
 def _holds(desk: Desk, clause: Clause, place: int, binding: Binding) -> bool:
@@ -99,7 +99,11 @@ def _ranged(clause: Clause, place: int) -> tuple[Token, ...]:
     for token in clause.tokens[place + 1 :]:
         if token.text.casefold() in _STOPS and not found:
             continue
-        if len(found) >= RANGED_MAX or token.text.casefold() in _STOPS or token.kind is not Kind.WORD:
+        if (
+            len(found) >= RANGED_MAX
+            or token.text.casefold() in _STOPS
+            or token.kind is not Kind.WORD
+        ):
             break
         found.append(token)
     return tuple(found)

@@ -76,9 +76,7 @@ def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: 
         sheet.refuse(SupportCode.WORDS_UNBOUND, "(not together)")
 
 
-def _stands_with(
-    sheet: Sheet, binding: Binding, token: Token, content: tuple[Token, ...]
-) -> bool:
+def _stands_with(sheet: Sheet, binding: Binding, token: Token, content: tuple[Token, ...]) -> bool:
     """Whether a claim stands in a call that holds half of the clause, beside another word of it."""
     if len(binding.held) < len(content) / 2:
         return False
@@ -92,7 +90,9 @@ def _stands_with(
 _BEFORE_ARGUMENT: Final = frozenset(
     "of in at on for from by to with into onto via between among across under over and or than".split()
 )
-_ARTICLES: Final = frozenset("the a an this that these those its their our all each every any".split())
+_ARTICLES: Final = frozenset(
+    "the a an this that these those its their our all each every any".split()
+)
 
 
 _POINTING: Final = frozenset("that this these those".split())
@@ -165,9 +165,7 @@ def _is_elsewhere(sheet: Sheet, clause: Clause, token: Token, chosen: list[Bindi
 
 def _is_linking(sheet: Sheet, token: Token) -> bool:
     """A conclusion may join what was told apart, with words that claim nothing themselves."""
-    return (
-        sheet.context.part is Part.CONCLUSION and not nouns.claims(token) and sheet.knows(token)
-    )
+    return sheet.context.part is Part.CONCLUSION and not nouns.claims(token) and sheet.knows(token)
 
 
 def _unbound(sheet: Sheet, content: tuple[Token, ...]) -> None:

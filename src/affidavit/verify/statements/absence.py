@@ -11,8 +11,8 @@ import re
 from typing import Final
 
 from affidavit.contract.evidence import Window
-from affidavit.contract.states import EvidenceStatus
 from affidavit.contract.statement import AbsenceStatement
+from affidavit.contract.states import EvidenceStatus
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView

@@ -17,8 +17,8 @@ import re
 from typing import Final
 
 from affidavit.contract.evidence import Change, Edge, Onset
-from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.contract.statement import CauseStatement
+from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.graph import find_edge
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved

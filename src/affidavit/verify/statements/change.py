@@ -13,8 +13,8 @@ from decimal import Decimal
 from affidavit.contract.evidence import Change, Quantity
 from affidavit.contract.statement import ChangeStatement, Direction, TrendStatement
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.fields import Field
+from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.recorded import prove_recorded
 from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import candidates, select, statistic_clash

@@ -14,8 +14,8 @@ from decimal import Decimal
 from affidavit.contract.evidence import Edge, Line
 from affidavit.contract.statement import CountStatement
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
 from affidavit.verify.statements.fields import read_number
+from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import select
 from affidavit.verify.statements.value import in_time

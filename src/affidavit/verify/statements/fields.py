@@ -29,7 +29,9 @@ _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?"
 _WITH_UNIT: Final = re.compile(
     r"(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?) ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?)"
 )
-KEY_VALUE: Final = re.compile(r"\s{0,40}(?P<key>[A-Za-z_%][\w .()/%\-]{0,60}?) ?[:=] ?(?P<value>\S.{0,300})")
+KEY_VALUE: Final = re.compile(
+    r"\s{0,40}(?P<key>[A-Za-z_%][\w .()/%\-]{0,60}?) ?[:=] ?(?P<value>\S.{0,300})"
+)
 """A whole line that names one value."""
 NEAR_CHARS: Final = 48
 """How far around a bare number its words may stand: about six words on either side."""

@@ -12,11 +12,11 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from affidavit.contract.statement import Operator, ValueStatement
 from affidavit.contract.evidence import Window
+from affidavit.contract.statement import Operator, ValueStatement
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
 from affidavit.verify.statements.fields import Field, read_number
+from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import Candidate, candidates, select, statistic_clash
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
