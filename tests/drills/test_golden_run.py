@@ -74,7 +74,7 @@ def check_golden(release: ReleaseRecord, entries: tuple[Entry, ...]) -> None:
     assert release.run_state is RunState.SUCCESS
 
 
-@pytest.mark.spec("A1", "A2", "E9", "V1")
+@pytest.mark.spec("A1", "A2", "E9", "E12", "V1")
 async def test_the_golden_run_passes_each_gate_in_order() -> None:
     draft: dict[str, Any] = true_draft()
     three = [{**draft["analyses"][0], "id": f"A{number}"} for number in (1, 2, 3)]

@@ -186,7 +186,7 @@ async def test_a_run_is_paused_and_resumed_and_its_sleep_is_no_working_time() ->
     assert calls == 2
 
 
-@pytest.mark.spec("M3", "K8")
+@pytest.mark.spec("E6", "M3", "K8")
 async def test_a_recorded_verdict_is_final_and_no_judge_is_asked_again() -> None:
     rig = Rig()
     rig.judge = ScriptedJudge([SemanticVerdict.UNSUPPORTED, SemanticVerdict.SUPPORTED])

@@ -78,7 +78,7 @@ def test_every_branch_of_a_turn_ends_at_the_release_and_none_goes_back() -> None
         assert ChatApplicationStatus.SAFETY_VALIDATING in seen
 
 
-@pytest.mark.spec("E14", "E18", "N5", "P4")
+@pytest.mark.spec("E5", "E14", "E18", "N5", "P4")
 def test_every_end_of_the_loop_names_its_run_states_and_stop_reasons() -> None:
     assert set(AGENT_RUN_STATES) == set(AgentStatus) == set(AGENT_STOP_REASONS)
     named = {reason for reasons in AGENT_STOP_REASONS.values() for reason in reasons}

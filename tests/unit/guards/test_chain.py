@@ -45,7 +45,7 @@ class Probe:
         return self.answer
 
 
-@pytest.mark.spec("H2", "H3")
+@pytest.mark.spec("C14", "H2", "H3")
 async def test_guards_are_asked_by_order_whatever_order_they_were_given_in() -> None:
     asked: list[str] = []
     probes = [Probe(name, order, asked=asked) for name, order in (("c", 3), ("a", 1), ("b", 2))]
