@@ -24,7 +24,7 @@ def in_process(store: Store, clock: Clock, drive: Drive) -> InProcessEngine:
 
 
 @pytest.mark.spec("K8", "L6", "K5")
-@pytest.mark.fault("F23", "R33")
+@pytest.mark.fault("F23")
 @pytest.mark.parametrize("check", ENGINE_CHECKS, ids=lambda check: check.__name__)
 async def test_engine_conforms(check: EngineCheck) -> None:
     await check(in_process)

@@ -1,4 +1,4 @@
-"""What a step costs on disk: the same at the tenth and at the thousandth (F36, F37)."""
+"""What a step costs on disk: the same at the tenth and at the thousandth (F36)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def bytes_of(path: Path) -> int:
 @pytest.mark.slow
 @pytest.mark.integration("sqlite")
 @pytest.mark.spec("K8", "K10")
-@pytest.mark.fault("F36", "F37")
+@pytest.mark.fault("F36")
 async def test_a_step_takes_as_many_bytes_late_as_early(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

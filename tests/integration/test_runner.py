@@ -113,7 +113,7 @@ async def test_a_process_is_gone_with_its_children_and_its_daemons_however_stubb
 
 
 @pytest.mark.spec("K5")
-@pytest.mark.fault("R31", "R33")
+@pytest.mark.fault("R31", "R29")
 async def test_a_program_that_never_ends_is_ended_when_its_time_is_over() -> None:
     async with driven() as run:
         with pytest.raises(CallTimedOut):
@@ -148,6 +148,7 @@ async def test_a_program_that_writes_for_ever_is_ended_at_its_bound() -> None:
 
 
 @pytest.mark.spec("T7")
+@pytest.mark.fault("R60", "R62")
 async def test_a_program_sees_no_secret_of_ours_and_no_shell(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -439,7 +439,8 @@ async def test_a_guard_that_is_off_is_not_there_and_the_others_are(
     assert release.agent_status is happens
 
 
-@pytest.mark.spec("K0", "H2")
+@pytest.mark.spec("H2", "N14")
+@pytest.mark.fault("F44")
 async def test_the_boundary_is_the_only_place_where_a_tool_is_run() -> None:
     """F44: every way to act goes through one executor; nobody else calls a tool's functions."""
     source = Path(__file__).parents[2] / "src" / "affidavit"

@@ -207,7 +207,7 @@ async def test_what_was_seen_before_a_cancel_can_be_read_back_after_it() -> None
 
 
 @pytest.mark.spec("K6", "K5")
-@pytest.mark.fault("F18")
+@pytest.mark.fault("F27")
 async def test_a_tool_that_swallows_its_cancel_and_answers_is_not_believed() -> None:
     async def swallow(arguments: ScriptedArguments) -> tuple[Fact, ...]:
         with suppress(BaseException):  # this is the tool that swallows whatever it can

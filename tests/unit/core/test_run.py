@@ -6,6 +6,7 @@ import anyio
 import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
+from affidavit.contract.agent import ToolCallRequest
 from affidavit.contract.errors import (
     DeadlineReached,
     InputRefused,
@@ -16,9 +17,19 @@ from affidavit.contract.errors import (
 )
 from affidavit.contract.journal import Event, EventType
 from affidavit.core.chain import first_break
-from affidavit.core.run import LEASE_TTL_S, CallTimedOut, Driver, Stage, drive_lease
+from affidavit.core.commands import Answer
+from affidavit.core.run import (
+    APPROVAL,
+    LEASE_TTL_S,
+    CallTimedOut,
+    Driver,
+    Run,
+    Stage,
+    drive_lease,
+)
+from affidavit.testing import journals
 from affidavit.testing.virtual_clock import VirtualClock
-from tests.support.runs import LIMITS, RUN_ID, create_run, driven, request
+from tests.support.runs import LIMITS, RUN_ID, create_run, decide_calls, driven, request
 
 pytestmark = pytest.mark.anyio
 
@@ -117,6 +128,55 @@ async def test_a_cancel_outlives_its_driver_and_a_pause_does_not() -> None:
         with pytest.raises(RunCancelled):
             async with driven(store, holder=holder) as run:
                 await run.check()
+
+
+async def ask(run: Run) -> PauseAsked:
+    """A person is asked about the first call of a step; what the run then waits for."""
+    step = await decide_calls(run, ToolCallRequest("restart", {}))
+    waiting = journals.ask(step.calls[0])
+    asked = {
+        "step": step.step,
+        "tool_call_id": waiting.tool_call_id,
+        "tool": waiting.tool,
+        "action_digest": waiting.action_digest,
+        "shown_digest": waiting.shown_digest,
+        "expires_us": waiting.expires_us,
+    }
+    event = Event(EventType.APPROVAL_REQUESTED, asked)
+    await run.record(Stage((event,), asked=(waiting,)))
+    return PauseAsked(APPROVAL, waiting.expires_us, (waiting.tool_call_id,))
+
+
+APPROVE = Answer("call_0001", "a" * 64, "Mo").payload()
+
+
+@pytest.mark.spec("H10", "K8")
+async def test_a_decision_that_was_taken_in_before_the_pause_keeps_the_run_awake() -> None:
+    store, clock = MemoryStore(), VirtualClock()
+    async with driven(store, clock=clock) as run:
+        asked = await ask(run)
+        await store.post(RUN_ID, "approve", "Mo", APPROVE)
+        await run.check()
+        assert await store.inbox(RUN_ID) == ()
+        assert not await run.pause(asked)
+        assert EventType.RUN_PAUSED not in [entry.type for entry in run.entries]
+    assert await store.approvals("acme") == ()
+
+
+@pytest.mark.spec("H10", "K8")
+async def test_a_driver_that_has_paused_takes_no_word_in_and_leaves_it_for_the_next() -> None:
+    store, clock = MemoryStore(), VirtualClock()
+    async with driven(store, clock=clock) as run:
+        asked = await ask(run)
+        assert await run.pause(asked)
+        await store.post(RUN_ID, "approve", "Mo", APPROVE)
+        await clock.advance(1)
+        await run.check()
+        assert len(await store.inbox(RUN_ID)) == 1
+    head = await store.head(RUN_ID)
+    assert head is not None
+    assert (head.paused, head.wake_at_us) == (True, asked.wake_at_us)
+    assert await store.due(0) == (RUN_ID,)
 
 
 @pytest.mark.spec("K3", "E14")
