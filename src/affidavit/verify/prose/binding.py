@@ -94,8 +94,11 @@ def _bind(desk: Desk, clause: Clause, call: CallView, everything: frozenset[int]
         desk.places(call, token) or desk.is_about(call, token)
         for token in (*clause.names, *clause.topics)
     )
+    states = is_negative(clause) or clause.measures
     held, unheld = _words(desk, clause, call, allowed)
-    best = tuple(_at_moment(clause, call, _best(desk, held, call, found)) for found in allowed)
+    best = tuple(
+        _at_moment(clause, call, _best(desk, held, call, found, named=states)) for found in allowed
+    )
     return Binding(call, allowed, best, held, unheld, named)
 
 
@@ -168,12 +171,17 @@ def _words(
             (places and all(places & found for found in allowed))
             or (places and token.kind is not Kind.WORD and any(places & found for found in allowed))
             or (places and places <= call.frames)
-            or (not places and desk.is_about(call, token))
+            or (not places and desk.is_about(call, token) and not _happens(token))
         ):
             held.append(token)
         else:
             unheld.append(token)
     return tuple(held), tuple(unheld)
+
+
+def _happens(token: Token) -> bool:
+    """Whether a word tells an event: what was asked of a tool tells none."""
+    return token.kind is Kind.WORD and token.text.casefold().endswith("ed") and not claims(token)
 
 
 def _at_moment(clause: Clause, call: CallView, found: frozenset[int]) -> frozenset[int]:
@@ -189,12 +197,17 @@ def _at_moment(clause: Clause, call: CallView, found: frozenset[int]) -> frozens
 
 
 def _best(
-    desk: Desk, held: tuple[Token, ...], call: CallView, found: frozenset[int]
+    desk: Desk,
+    held: tuple[Token, ...],
+    call: CallView,
+    found: frozenset[int],
+    *,
+    named: bool,
 ) -> frozenset[int]:
     """The records that hold most of the words."""
     scores = dict.fromkeys(found, 0)
     for token in held:
-        places = desk.places(call, token)
+        places = desk.places(call, token, named=named)
         if token.kind is Kind.WORD and not claims(token) and desk.is_about(call, token):
             continue
         for place in places & found:

@@ -21,10 +21,10 @@ from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.markers import causal_in
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.cause import explains, prove_abnormal
+from affidavit.verify.statements.cause import explains, explanation, is_reversed, prove_abnormal
 from affidavit.verify.statements.outcome import Proved
 from affidavit.verify.statements.records import CallView, RecordView
-from affidavit.verify.statements.words import stem
+from affidavit.verify.statements.words import names_in, stem, stems_of
 
 CAUSE_SHARE_MIN: Final = 0.6
 """Most of what is said of the cause has to stand in the record that explains."""
@@ -46,6 +46,8 @@ def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) ->
             if not _holds_both(desk, call, record, *ends):
                 continue
             if polarity.contradicts(record, effect) or polarity.contradicts(record, cause):
+                continue
+            if not _is_directed(record, *ends):
                 continue
             code = _weigh(desk, call, record, ends)
             if code is None:
@@ -81,6 +83,32 @@ def _unended(tokens: tuple[Token, ...], place: int) -> Token:
     if token.text not in _ENDED_ZH and not token.stems & _ENDED:
         return token
     return replace(token, text="running", stems=frozenset({"run", "active"}), role=Role.CONTENT)
+
+
+def _is_directed(record: RecordView, effect: tuple[Token, ...], cause: tuple[Token, ...]) -> bool:
+    """Whether the record's reason speaks of the cause, and not of the effect instead."""
+    text = explanation(record)
+    told = stems_of(text) | names_in(text)
+    words, others = _forms(cause), _forms(effect)
+    held = sum(
+        1 for token in cause if _forms((token,)) & told or token.text.casefold() in text.casefold()
+    )
+    if not held or held < len(cause) * EXPLAINED_SHARE_MIN:
+        return False
+    return not is_reversed(text, words - others, others - words)
+
+
+EXPLAINED_SHARE_MIN: Final = 0.5
+"""So much of the cause has to stand in what the record gives as its reason."""
+
+
+def _forms(tokens: tuple[Token, ...]) -> frozenset[str]:
+    found: set[str] = set()
+    for token in tokens:
+        found |= token.stems | names_in(token.text)
+        if token.kind is Kind.QUOTE:
+            found |= stems_of(token.text)
+    return frozenset(found)
 
 
 def _core(tokens: tuple[Token, ...], *, telling: bool = False) -> tuple[Token, ...]:

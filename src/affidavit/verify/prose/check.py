@@ -5,10 +5,21 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import absences, actions, causes, markers, passing, tallies, unknowns
+from affidavit.verify.prose import (
+    absences,
+    actions,
+    causes,
+    markers,
+    orders,
+    passing,
+    quantifiers,
+    tallies,
+    unknowns,
+)
 from affidavit.verify.prose.binding import bind, content_of
 from affidavit.verify.prose.clauses import Clause, split_clauses, split_statements
 from affidavit.verify.prose.desk import TOLD, Desk
+from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
 from affidavit.verify.prose.numbering import mark_labels
@@ -63,6 +74,9 @@ def _check_statement(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> None
         return
     if tokens[0].text.casefold() in _ASKING:
         sheet.refuse(SupportCode.STATEMENT_UNPROVED, "(asks)")
+    order = orders.unproved(sheet, tokens)
+    if order is not None:
+        sheet.refuse(order, "(order)")
     causal = markers.causal_in(part, shifted)
     if causal is None:
         _check_clauses(sheet, split_clauses(tokens))
@@ -104,7 +118,7 @@ def _against(sheet: Sheet, clause: Clause, unknown: unknowns.Unknown) -> Support
         token.kind is Kind.NAME and not actions.is_known(sheet.desk, token) for token in said.tokens
     ):
         return SupportCode.IDENTIFIER_UNKNOWN
-    if not content_of(said):
+    if not content_of(said) and not said.has(Role.UP, Role.DOWN):
         return None
     if unknown.ask in {unknowns.Ask.WHY, unknowns.Ask.WHO}:
         _check_clauses(sheet, (said,), effect=True)
@@ -134,7 +148,8 @@ def _is_answered(sheet: Sheet, said: Clause, ask: unknowns.Ask) -> bool:
 
 def _check_clauses(sheet: Sheet, clauses: tuple[Clause, ...], *, effect: bool = False) -> None:
     for clause in clauses:
-        topics = clause.topics or (sheet.topics if not clause.names else ())
+        goes_on = not clause.names and not quantifiers.is_quantified(clause)
+        topics = clause.topics or (sheet.topics if goes_on else ())
         _try_clause(sheet, Clause(clause.tokens, topics, clause.bound), effect=effect)
         if clause.subjects:
             sheet.topics = clause.subjects

@@ -125,7 +125,7 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             return _numbered(call, low, token)
         case Kind.WORD:
             found = call.by_name.get(low, frozenset())
-            if low in call.values:
+            if low in call.values and not (token.start == 0 and low.endswith("ing")):
                 return found
             happens = low.endswith(_VERB_ENDINGS)
             plain = named or not (claims(token) or happens)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from decimal import Decimal
+from typing import Final
 
 from affidavit.contract.evidence import Change
 from affidavit.verify.prose.binding import Binding
@@ -57,9 +58,11 @@ def moves_so(
 ) -> bool | None:
     """Whether the records move in that direction; None where they do not say."""
     ends = ends_of(clause)
-    if ends is not None and ends[0] != ends[1]:
-        return (ends[1] > ends[0]) == (direction == "up")
     records = binding.wider()
+    if ends is not None and ends[0] != ends[1]:
+        if (ends[1] > ends[0]) != (direction == "up"):
+            return False
+        return True if _moves(clause, records, binding) else None
     word = direction_word(clause)
     if word is not None and any(word.stems & record.stems for record in records):
         return True
@@ -73,7 +76,32 @@ def moves_so(
     series = _series(records, window)
     if len(series) < 2:
         return None
+    if {token.text.casefold() for token in clause.tokens} & _STEADILY:
+        steps = zip(series, series[1:], strict=False)
+        return all((later >= one) if direction == "up" else (later <= one) for one, later in steps)
     return direction_of(series) == direction
+
+
+_STEADILY: Final = frozenset(
+    "always constantly continuously steadily throughout 一直 始终 持续 不断".split()
+)
+
+
+def _moves(clause: Clause, records: tuple[RecordView, ...], binding: Binding) -> bool:
+    """Whether records tell a movement at all: readings over time, a change, or words of one."""
+    if len(_series(records, None)) > 1:
+        return True
+    if binding.call.id == TOLD:
+        return any(record.stems & (UP | DOWN) for record in records)
+    numbers = {token.stated.number for token in clause.tokens if token.stated is not None}
+    held = {field.number for record in records for field in record.fields}
+    return numbers <= held and any(
+        isinstance(record.fact, Change) or record.at is not None or record.stems & (UP | DOWN | _TO)
+        for record in records
+    )
+
+
+_TO: Final = frozenset(stem(word) for word in "from changed scaled resized".split())
 
 
 def _series(

@@ -5,8 +5,9 @@ What binds a number is for `fitting` (a field that holds it), `tallies` (countin
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from affidavit.verify.prose.clauses import Clause
@@ -65,9 +66,25 @@ class Figure:
                 and self.clause.tokens[self.place + 1].text in {"左右", "上下"}
             )
         )
-        return Stated(stated.number, stated.unit, about)
+        return Stated(stated.number, stated.unit or self._rate(), about)
+
+    def _rate(self) -> str:
+        """ "48210 messages per second": the rate that a noun parts from its number."""
+        tokens, place = self.clause.tokens, self.place
+        behind = [token.text.casefold() for token in tokens[place + 1 : place + 6]]
+        for at, word in enumerate(behind[:-1]):
+            if at and word in {"per", "a", "each", "every"} and behind[at + 1] in _RATES:
+                return _RATES[behind[at + 1]]
+        before = "".join(token.text for token in tokens[max(0, place - 2) : place])
+        return next((unit for word, unit in _RATES_ZH.items() if before.endswith(word)), "")
 
 
+_RATES: Final[Mapping[str, str]] = MappingProxyType(
+    {"second": "/s", "minute": "/min", "hour": "/h"}
+)
+_RATES_ZH: Final[Mapping[str, str]] = MappingProxyType(
+    {"每秒": "/s", "每分钟": "/min", "每小时": "/h"}
+)
 _ABOUT: Final = frozenset(
     "about roughly approximately approx around circa nearly almost ca 约 大约 大概 近 将近 接近".split()
 )

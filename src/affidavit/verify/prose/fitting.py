@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
-from affidavit.contract.evidence import Row
+from affidavit.contract.evidence import Row, Value
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause, speaks_of_others
+from affidavit.verify.prose.comparing import compares, names_limit
 from affidavit.verify.prose.desk import TOLD, WHOLE
 from affidavit.verify.prose.figures import (
     Figure,
@@ -27,12 +27,19 @@ from affidavit.verify.prose.figures import (
     near_words,
 )
 from affidavit.verify.prose.nouns import claims
+from affidavit.verify.prose.quantities import (
+    RATIO_NAMES,
+    has_statistic,
+    is_unnamed,
+    qualifiers_in,
+    statistics_of,
+)
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.fields import Field
-from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
-from affidavit.verify.statements.words import stem, stems_of
+from affidavit.verify.statements.words import stems_of
 
 Span = tuple[datetime, datetime]
 
@@ -73,13 +80,19 @@ def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | No
     if binding.call.id == TOLD:
         return _told(figure, binding, near) or None
     about = binding.call.about_stems
-    best = tuple(record for record in binding.records() if is_timed(record, moment, window))
+    timeless = is_snapshot_of(binding.call, moment, window)
+    best = tuple(
+        record
+        for record in binding.records()
+        if is_timed(record, moment, window) and (timeless or record.is_dated)
+    )
     fitted = tuple(record for record in best if _fits(figure, record, near, about, strict=False))
     if fitted and is_singled(figure, binding, fitted):
         return True
     wider = tuple(
         record for record in binding.wider()
-        if is_timed(record, moment, window) and _as_near(record, best, near)
+        if is_timed(record, moment, window) and (timeless or record.is_dated)
+        and _as_near(record, best, near)
     )  # fmt: skip
     fitted = tuple(record for record in wider if _fits(figure, record, near, about, strict=True))
     if fitted and is_singled(figure, binding, fitted):
@@ -152,6 +165,8 @@ def _fits(
     named = max((score for score, field in scores if not field.loose), default=0)
     counted = _counts(figure, near)
     index = _index_of(figure, record)
+    wanted = statistics_of(figure)
+    qualified = qualifiers_in(near.all)
     pair = _pair_of(figure)
     if pair is not None and not any(
         field.number is not None and agrees(pair, field.number, field.unit)
@@ -160,6 +175,11 @@ def _fits(
         return False
     for score, field in scores:
         if field.number is None or not _is(stated, field, record, about):
+            continue
+        if wanted and not has_statistic(field, record, about, wanted):
+            continue
+        own = qualifiers_in(field.names)
+        if qualified and own and not qualified & own:
             continue
         if index and _INDEXED.match(field.name) and not field.name.startswith(index):
             continue
@@ -230,8 +250,12 @@ def _counts(figure: Figure, near: Near) -> bool:
 def _in_name(figure: Figure, record: RecordView) -> bool:
     """Whether the number is part of what is measured: 503 of `HTTPCode_ELB_503_Count`."""
     text = figure.token.text
+    fact = record.fact
     return (
-        text.isdigit() and len(text) >= 3 and record.fact.kind == "value" and text in record.stems
+        isinstance(fact, Value)
+        and text.isdigit()
+        and len(text) >= 3
+        and text in stems_of(f"{fact.subject} {fact.attribute}")
     )
 
 
@@ -277,26 +301,14 @@ def _is(stated: Stated, field: Field, record: RecordView, about: frozenset[str])
     assert field.number is not None
     if stated.number == 0 and field.number != 0:
         return False
-    if agrees(stated, field.number, field.unit):
-        return True
-    return _is_unnamed(stated, field, record, about) and agrees(
-        Stated(stated.number, "", stated.about), field.number, ""
-    )
-
-
-def _is_unnamed(stated: Stated, field: Field, record: RecordView, about: frozenset[str]) -> bool:
-    """Whether a bare number of a field may be in the stated unit, by the words beside it."""
     wanted = unit_of(stated.unit) if stated.unit else None
     if wanted is None or field.unit:
-        return False
-    words = record.stems | field.names | about
-    if any(unit_of(word) == wanted for word in words):
-        return True
-    return wanted.dimension == "rate" and bool(_RATED & words)
-
-
-_RATED = frozenset(stem(word) for word in "rate count period per second minute iops".split())
-"""Words in whose company a bare number may be one per second or minute."""
+        return agrees(stated, field.number, field.unit)
+    if wanted.dimension == "ratio" and field.names & RATIO_NAMES:
+        return agrees(stated, field.number, "ratio")
+    return is_unnamed(stated, field, record, about) and agrees(
+        Stated(stated.number, "", stated.about), field.number, ""
+    )
 
 
 def telling(stated: Stated) -> bool:
@@ -312,6 +324,18 @@ def is_timed(record: RecordView, moment: Token | None, window: Span | None) -> b
     if window is not None and record.when is not None:
         return window[0] <= record.when <= window[1]
     return True
+
+
+def is_snapshot_of(call: CallView, moment: Token | None, window: Span | None) -> bool:
+    """Whether a result without any time may speak of a moment or a window: that of its own call."""
+    envelope = call.call.envelope
+    scope = envelope.scope.window
+    if moment is not None and moment.moment is not None:
+        ends = (scope.start, scope.end) if scope else ()
+        return any(moment.moment.matches(at) for at in (envelope.observed_at, *ends))
+    if window is None:
+        return True
+    return scope is not None and window[0] <= scope.start and scope.end <= window[1]
 
 
 def by_label(figure: Figure, binding: Binding, places: frozenset[int]) -> bool:
@@ -350,8 +374,10 @@ def by_comparison(
         if is_timed(record, None, window) and record.place not in apart
         for field in _meant(record, near)
     ]
-    if not readings or all(_is_number(figure, field) for _, field in readings):
+    if not readings:
         return None
+    if all(_is_number(figure, field) for _, field in readings):
+        return None if names_limit(figure) else "=" in figure.operator
     return all(_stands(figure, field, record, about) for record, field in readings)
 
 
@@ -376,7 +402,7 @@ def _stands(figure: Figure, field: Field, record: RecordView, about: frozenset[s
         return False
     if stated.unit and unit_of(stated.unit):
         converted = convert(number, field.unit, stated.unit)
-        if converted is None and not _is_unnamed(stated, field, record, about):
+        if converted is None and not is_unnamed(stated, field, record, about):
             return False
         number = number if converted is None else converted
     return compares(number, figure.operator, stated.number)
@@ -392,19 +418,6 @@ def stands_beside(figure: Figure) -> bool:
         number = convert(other.number, other.unit, stated.unit) if stated.unit else other.number
         return number is None or compares(number, figure.operator, stated.number)
     return True
-
-
-def compares(left: Decimal, operator: str, right: Decimal) -> bool:
-    """Whether two numbers stand in a relation other than equality."""
-    match operator:
-        case "<":
-            return left < right
-        case "<=":
-            return left <= right
-        case ">":
-            return left > right
-        case _:
-            return left >= right
 
 
 def spoken_of(clause: Clause, binding: Binding, before: Binding | None) -> frozenset[int]:

@@ -16,7 +16,9 @@ from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.denial import fails
 from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.words import parts_of, stem
 
 _NOW: Final = frozenset(
     "still now currently remain remains remained stay stays stayed 仍 仍然 依然 目前 现在 当前 如今 此刻 停在 卡在".split()
@@ -86,12 +88,22 @@ def _is_state(token: Token) -> bool:
 def _is_last(desk: Desk, clause: Clause, binding: Binding) -> bool:
     """Whether what the clause says stands in the last record of the things that it names."""
     best = binding.records()
+    if best and _denies(clause) and not fails(max(best, key=_when)):
+        return False
     if not best or any(isinstance(record.fact, Value) or record.at is None for record in best):
         return True
     last = max(record.at for record in best if record.at is not None)
     return not any(
         record.at is not None and record.at > last for record in _named(desk, clause, binding)
     )
+
+
+def _denies(clause: Clause) -> bool:
+    return any(token.role in {Role.NEGATION, Role.NONE} for token in clause.tokens)
+
+
+def _when(record: RecordView) -> float:
+    return record.at.timestamp() if record.at is not None else 0.0
 
 
 def _named(desk: Desk, clause: Clause, binding: Binding) -> tuple[RecordView, ...]:
@@ -112,8 +124,25 @@ def _is_state_of(clause: Clause, token: Token) -> bool:
 
 
 def _is_repeated(binding: Binding) -> bool:
-    single = [record for record in binding.records() if record.shape != "report"]
-    return len(single) > 1
+    told = [
+        frozenset(part for part in parts_of(record.text) if part.isalpha())
+        for record in binding.records()
+        if record.shape != "report"
+    ]
+    counted = any(
+        field.number is not None
+        and field.number > 1
+        and not field.loose
+        and field.names & _COUNTING
+        for record in binding.records()
+        for field in record.fields
+    )
+    return counted or len(told) > len(set(told))
+
+
+_COUNTING: Final = frozenset(
+    stem(word) for word in "restarts count retries attempts times failures".split()
+)
 
 
 def _holds_always(desk: Desk, clause: Clause, binding: Binding) -> bool:

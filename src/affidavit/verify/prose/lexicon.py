@@ -131,18 +131,20 @@ GENERAL: Final = _set(
     "measured sampled utc gmt zone beside besides clearly explicitly actually directly thing fact "
     "word words event events scope context group member figure figures kind quantity unit units "
     "most many several few multiple various numerous majority minority plenty dozens hundreds thousands "
-    "millions countless lots half quarter quarters thirds couple handful reason use log logs new currently always constantly repeatedly continuously throughout"
+    "millions countless lots half quarter quarters thirds couple handful reason log logs new currently always constantly repeatedly continuously throughout"
 )
 """Nouns of any report about anything. What a noun counts or qualifies is for others."""
 
-GUIDING: Final = frozenset("go goes went come comes came run runs ran ask asks".split())
+GUIDING: Final = frozenset(
+    "go goes went come comes came run runs ran ask asks use uses using used".split()
+)
 """Verbs that only join a name that follows: "went to 10.0.0.1", "runs 4.8.0"."""
 
 VAGUE: Final = frozenset(
     "most many several few multiple various numerous majority minority plenty dozens hundreds "
     "thousands millions billions countless lots half third thirds quarter quarters couple handful "
     "大多数 多数 大部分 绝大多数 绝大部分 多个 多次 多条 若干 几 一些 少数 许多 大量 一半 半数 三分之一 三分之二 "
-    "四分之一 数百 数千 数万 数十 数百万 上百 上千 几十 几百 几千 数".split()
+    "四分之一 数百 数千 数万 数十 数百万 上百 上千 几十 几百 几千".split()
 )
 """Words that say how many without a number."""
 
@@ -159,11 +161,11 @@ HEDGE: Final = _set(
 UP: Final = _set(
     "rise rose risen rising rises grow grew grows grown growing increase increased increases "
     "increasing climb climbed climbs climbing jump jumped jumps jumping spike spiked spikes surge "
-    "surged surges double doubled tripled soar soared accelerate accelerated ramp ramped"
+    "surged surges soar soared accelerate accelerated ramp ramped"
 )
 DOWN: Final = _set(
     "fall fell fallen falls falling drop dropped drops dropping decrease decreased decreases "
-    "decreasing decline declined declines declining shrink shrank shrinks sink sank halve halved "
+    "decreasing decline declined declines declining shrink shrank shrinks "
     "plunge plunged diminish diminished"
 )
 FLAT: Final = _set(

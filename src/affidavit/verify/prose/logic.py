@@ -7,6 +7,7 @@ from typing import Final
 from affidavit.contract.states import EvidenceClass, EvidenceStatus
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose import (
+    attribution,
     directions,
     extremes,
     lasting,
@@ -50,6 +51,9 @@ def check_logic(
         sheet.refuse(SupportCode.NEGATION_REFUTED, "(asked as denied)")
     if roles.are_swapped(clause, chosen):
         sheet.refuse(SupportCode.DIRECTION_REFUTED, "(roles)")
+    other = attribution.misattributed(clause, top)
+    if other:
+        sheet.refuse(SupportCode.SUBJECT_REFUTED, f"({other})")
     turned = opposites.turned(clause, top)
     if turned:
         sheet.refuse(SupportCode.DIRECTION_REFUTED, f"({turned})")
@@ -62,7 +66,7 @@ def check_logic(
     lasts = lasting.unproved(sheet.desk, clause, top)
     if lasts:
         sheet.refuse(SupportCode.WINDOW_REFUTED, f"({lasts})")
-    _quantity_words(sheet, clause, chosen)
+    _quantity_words(sheet, clause, top)
     _directions(sheet, clause, chosen)
     _classes(sheet, clause, chosen)
 

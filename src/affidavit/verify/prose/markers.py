@@ -29,6 +29,44 @@ _QUESTION: Final = re.compile(
 )
 
 
+_TROUBLE: Final = r"(?:problem|issue|incident|fault|error|failure|outage|trouble|symptom)s?"
+_BLAMING: Final = (
+    (
+        re.compile(
+            r"\b(?:problem|issue|reason|cause|culprit|fault|trouble)s?\b(?: [a-z]+){0,6}? "
+            r"(?:is|are|was|were|lies|lie|lay|comes|come|came|sits|starts|started|begins|began|"
+            r"originates)\b(?! (?:not|un))"
+        ),
+        True,
+    ),
+    (
+        re.compile(
+            rf"\b(?:source|origin|root) of (?:the |this |our )?{_TROUBLE}(?: [a-z]+){{0,3}} "
+            r"(?:is|was)\b"
+        ),
+        True,
+    ),
+    (
+        re.compile(
+            r"\b(?:is|was|are|were) (?:the|a|our|its)(?: [a-z]+){0,2} (?:problem|issue|cause|culprit|"
+            r"reason|fault|trouble|source|origin)\b"
+        ),
+        False,
+    ),
+    (re.compile(rf"\b{_TROUBLE} (?:is|was) about\b"), True),
+    (
+        re.compile(
+            r" as (?!(?:a|an|its|their|expected|reported|shown|logged|listed|well|soon|long|many|much)"
+            r"\b)(?:[^\s,;]+ ){1,4}(?:failed|fails|was|were|is|are|had|has|did|could|timed|went|lost|"
+            r"broke)\b"
+        ),
+        True,
+    ),
+    (re.compile(r"问题(?:出)?在|问题是|问题为|问题出自|主要问题|出在|症结|罪魁|元凶|祸首"), True),
+)
+"""Words that blame without a "because": "the problem lies in X", "X is the culprit", 问题出在."""
+
+
 @dataclass(frozen=True, slots=True)
 class Causal:
     """A causal marker: where its words stand, and whether the cause comes behind it."""
@@ -62,6 +100,10 @@ def causal_in(text: str, tokens: tuple[Token, ...]) -> Causal | None:
             if not any(low.startswith(other, match.start()) for other in ("so far", "so-called")):
                 found.append(Causal(match.start(), match.end(), behind))
                 break
+    for expression, behind in _BLAMING:
+        blamed = expression.search(low)
+        if blamed:
+            found.append(Causal(blamed.start(), blamed.end(), behind))
     since = _SINCE.search(low)
     if since:
         found.append(Causal(since.start(), since.end(), cause_behind=True))

@@ -122,7 +122,7 @@ def is_label(tokens: tuple[Token, ...], place: int) -> bool:
     low = token.text.casefold()
     if low.isascii():
         return low in KINDS and (_behind_number(tokens, place) or _before_name(tokens, place))
-    return _behind_number(tokens, place) or _before_name(tokens, place)
+    return len(token.stems) > 1 and (_behind_number(tokens, place) or _before_name(tokens, place))
 
 
 def _behind_number(tokens: tuple[Token, ...], place: int) -> bool:

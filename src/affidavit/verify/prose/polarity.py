@@ -15,7 +15,14 @@ from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import FUNCTION, SAYING, Role
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
-from affidavit.verify.statements.denial import FAILING, FAILING_ZH, denies, fails, fails_near
+from affidavit.verify.statements.denial import (
+    FAILING,
+    FAILING_ZH,
+    denies,
+    fails,
+    fails_near,
+    is_false_field,
+)
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.units import agrees
 from affidavit.verify.statements.words import parts_of, stem, stems_of
@@ -61,23 +68,55 @@ def _is_failing(token: Token) -> bool:
 
 
 def denied_words(desk: Desk, clause: Clause, bindings: list[Binding]) -> bool:
-    """Whether the clause affirms a word that every record it speaks of denies."""
+    """Whether the clause affirms a word that every record it speaks of denies.
+
+    Of several things that are listed each has to affirm it. Beside a word of failure a denied word
+    may stand ("failed to pull"); a field that is zero or false needs a "no" or a 0 beside it.
+    """
     for place, token in enumerate(clause.tokens):
-        if token.kind is not Kind.WORD or token.role not in {Role.CONTENT, Role.FREE}:
+        if not _is_affirmed_word(token):
             continue
-        if token.role is Role.FREE and not tells(token):
+        near = clause.tokens[max(0, place - NEAR) : place + NEAR + 1]
+        if says_no(near):
             continue
-        if sounds_bad(clause.tokens[max(0, place - NEAR) : place + NEAR + 1]):
-            continue
-        records = [
-            binding.call.records[at]
-            for binding in bindings
-            if binding.call.id != TOLD
-            for at in _holding(desk, binding, token)
-        ]
-        if records and all(denies(record, token.stems) for record in records):
-            return True
+        bad = sounds_bad(near)
+        for records in _sets(desk, token, bindings):
+            if all(is_false_field(record, token.stems) for record in records):
+                return True
+            if not bad and all(denies(record, token.stems) for record in records):
+                return True
     return False
+
+
+def _is_affirmed_word(token: Token) -> bool:
+    if token.kind is Kind.NAME:
+        return token.text.isalpha()
+    if token.kind is not Kind.WORD or token.role not in {Role.CONTENT, Role.FREE}:
+        return False
+    return token.role is Role.CONTENT or tells(token)
+
+
+def says_no(tokens: tuple[Token, ...]) -> bool:
+    """Whether some tokens deny, or give a zero or a false."""
+    return any(
+        (token.kind is Kind.WORD and token.role in {Role.NEGATION, Role.NONE})
+        or (token.stated is not None and token.stated.number == 0)
+        or token.text.casefold() in {"false", "zero", "empty", "none", "null", "unset", "free"}
+        for token in tokens
+    )
+
+
+def _sets(desk: Desk, token: Token, bindings: list[Binding]) -> list[list[RecordView]]:
+    """The records that hold a token: all calls' together, or where names are listed, each one's."""
+    read = [item for item in bindings if item.call.id != TOLD]
+    listed = [item for item in read if len(item.allowed) > 1]
+    found = [
+        [item.call.records[at] for at in desk.places(item.call, token) & places]
+        for item in listed
+        for places in item.best
+    ]
+    found.append([item.call.records[at] for item in read for at in _holding(desk, item, token)])
+    return [records for records in found if records]
 
 
 def _holding(desk: Desk, binding: Binding, token: Token) -> frozenset[int]:
@@ -107,11 +146,32 @@ def denial_shown(clause: Clause, place: int, bindings: list[Binding]) -> bool | 
     ):
         return False
     records = _records(bindings)
-    for token in _behind(clause, place):
+    behind_ = _behind(clause, place)
+    never = clause.tokens[place].text.casefold() in _NEVER
+    if never and not any(
+        is_false_field(record, token.stems) or (_NEVER & set(record.text.casefold().split()))
+        for token in behind_ for record in records
+    ):  # fmt: skip
+        return False
+    if all(stem(token.text) in SAYING for token in behind_ if token.kind is Kind.WORD):
+        behind_ = (*behind_, *_before(clause, place))
+    for token in behind_:
         said = [found for record in records if (found := _says(record, token)) is not None]
         if said:
             return False in said
     return None
+
+
+_NEVER: Final = frozenset("never 从未 从来没有".split())
+
+
+def _before(clause: Clause, place: int) -> tuple[Token, ...]:
+    """The words before a passive's negator, closest first: "errors were not seen"."""
+    found = [
+        token for token in reversed(clause.tokens[max(0, place - 2 * REACH) : place])
+        if token.kind is Kind.WORD and token.role is Role.CONTENT
+    ]  # fmt: skip
+    return tuple(found)
 
 
 def _records(bindings: list[Binding]) -> tuple[RecordView, ...]:
@@ -204,7 +264,7 @@ def _behind(clause: Clause, place: int) -> tuple[Token, ...]:
     for token in clause.tokens[place + 1 : place + 1 + REACH]:
         if token.kind is Kind.SIGN:
             break
-        if token.kind is Kind.WORD and stem(token.text) in FUNCTION:
+        if token.role is Role.FREE and stem(token.text) in FUNCTION:
             continue
         found.append(token)
     return tuple(found)

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from typing import Final
 
+from affidavit.contract.evidence import Value
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
-from affidavit.verify.prose.lexicon import EVERY, ONLY, Role
+from affidavit.verify.prose.lexicon import EVERY, ONLY, VAGUE, VERBS, Role
+from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tallies import listed
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.records import CallView
+from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.words import stem
 
 _STOPS: Final = frozenset(
     "the of is are was were be has have had with in at on for by to from that which who whose gives "
-    "give and or".split()
+    "give and or 都 均 皆 全 也 为 是".split()
 )
 _EVERY_ZH: Final = frozenset(
     "所有 全部 每 每个 每次 每条 每台 每一 各 各个 都 均 皆 全 全都 一律 任何 两者 均为 都是".split()
@@ -43,6 +45,14 @@ def universal_of(clause: Clause) -> int | None:
                 continue
             return place
     return None
+
+
+def is_quantified(clause: Clause) -> bool:
+    """Whether a clause says itself how many it is about: all, most, several, 所有."""
+    return any(
+        token.text.casefold() in VAGUE or place == universal_of(clause)
+        for place, token in enumerate(clause.tokens[:3])
+    )
 
 
 def only_of(clause: Clause) -> int | None:
@@ -76,15 +86,23 @@ def holds_for_all(
         return False
     ranged, rest = _sides(clause, place)
     domain = frozenset(range(len(call.records)))
+    if ranged and not may_range(desk, binding, ranged):
+        return False
+    if any(_says(token) and token not in binding.held for token in rest):
+        return False
     for token in ranged:
         found = desk.places(call, token)
+        if token.kind is Kind.NAME:
+            found |= call.by_owner.get(token.text.casefold(), frozenset())
         if found:
             domain = domain & found or domain
         elif _says(token) and token is ranged[0] and len(_subjects(call)) < 2:
             return False
-    for found in binding.allowed:
-        if len(binding.allowed) == 1 and found & domain and _names_before(clause, place):
-            domain = domain & found
+    for token in clause.tokens[:place]:
+        if token.kind is Kind.NAME:
+            held = desk.places(call, token)
+            held |= call.by_owner.get(token.text.casefold(), frozenset())
+            domain = domain & held or domain
     said = [
         desk.places(call, token) for token in rest
         if (_says(token) or _value(clause, token)) and 0 < len(desk.places(call, token)) < len(call.records)
@@ -97,6 +115,35 @@ def holds_for_all(
         shapes = {call.records[found].shape for found in domain}
     ranged_over = {found for found in domain if call.records[found].shape in shapes}
     return bool(ranged_over) and all(ranged_over <= found for found in said)
+
+
+EVENTS: Final = frozenset(
+    stem(word)
+    for word in "request requests call calls attempt attempts try tries error errors failure failures event events "
+    "line lines entry entries message messages log logs record records sample samples reading readings "
+    "trace traces alert alerts warning warnings result results row rows value values".split()
+) | frozenset("请求 调用 错误 日志 事件 消息 记录 失败 告警 警告".split())
+"""What a log lists one by one. Other things it only speaks of."""
+
+
+def may_range(desk: Desk, binding: Binding, ranged: list[Token] | tuple[Token, ...]) -> bool:
+    """Whether the records are the things that a quantity ranges over: rows of them, or events.
+
+    Lines of a log are no list of the interfaces that they name.
+    """
+    records = [item for item in binding.records() if item.shape != "report"]
+    told = [token for token in ranged if _says(token) or token.stems & EVENTS]
+    counts_events = bool(told) and bool(told[-1].stems & EVENTS or stem(told[-1].text) in EVENTS)
+    if not any(_is_event(record) for record in records):
+        return not counts_events or any(token.role is Role.CONTENT for token in told)
+    return not told or counts_events
+
+
+def _is_event(record: RecordView) -> bool:
+    """Whether a record is a line of a log or another dated item, and no row of a list."""
+    if isinstance(record.fact, Value):
+        return False
+    return record.at is not None or all(field.loose for field in record.fields)
 
 
 def _subjects(call: CallView) -> frozenset[str]:
@@ -163,12 +210,18 @@ def _sides(clause: Clause, place: int) -> tuple[list[Token], list[Token]]:
             "of",
         }:
             break
-        if len(ranged) >= _RANGE_WORDS_MAX:
+        if len(ranged) >= _RANGE_WORDS_MAX or (ranged and _is_predicate(token)):
             break
         if token.kind is not Kind.NUMBER:
             ranged.append(token)
         end += 1
     return ranged, [*tokens[:place], *tokens[end:]]
+
+
+def _is_predicate(token: Token) -> bool:
+    """Whether a word begins what is said of the things, and no longer says which."""
+    low = token.text.casefold()
+    return token.kind is Kind.WORD and (low.endswith("ed") or low in VERBS or claims(token))
 
 
 def _told(clause: Clause, binding: Binding, place: int) -> bool:
@@ -194,7 +247,9 @@ def holds_for_only(desk: Desk, clause: Clause, binding: Binding) -> bool:
     call = binding.call
     if call.call.envelope.truncated:
         return False
-    names = [desk.places(call, token) for token in clause.names if desk.places(call, token)]
+    names = [desk.places(call, token) for token in clause.subjects if desk.places(call, token)]
+    if any(len(found) == len(call.records) for found in names):
+        return False
     if _is_one(clause):
         return _counts_one(desk, clause, binding)
     said = [

@@ -13,6 +13,7 @@ from affidavit.contract.evidence import Value
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.desk import TOLD
 from affidavit.verify.prose.figures import Figure, attached_moment
+from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.tokens import Kind
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import RecordView
@@ -35,7 +36,16 @@ def may_be_said(figure: Figure, binding: Binding, window: tuple[datetime, dateti
     if any(token.kind is Kind.MOMENT for token in figure.clause.tokens) and window is None:
         return True
     held = [readings for readings in _series(binding, window) if _holds(figure, readings)]
+    if window is not None and window[1].year == datetime.max.year and _goes_on(figure):
+        return not held or all(_agrees(figure, field) for one in held for _, field in one)
     return not held or any(_speaks(figure, readings) for readings in held)
+
+
+def _goes_on(figure: Figure) -> bool:
+    """Whether a clause gives one number for all the time since a moment."""
+    numbers = [token for token in figure.clause.tokens if token.kind is Kind.NUMBER]
+    moves = figure.clause.has(Role.UP, Role.DOWN)
+    return len(numbers) == 1 and not moves
 
 
 def _series(

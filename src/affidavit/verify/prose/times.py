@@ -41,11 +41,23 @@ def span_of(
             if end < start and any(token.text == "次日" for token in clause.tokens):
                 end += timedelta(days=1)
             return start, end + timedelta(seconds=_precision(second) - 1e-6)
+    if len(moments) == 1 and _is_before(clause, moments[0]):
+        end = resolve(moments[0].moment, scope, others)
+        if end is not None:
+            return datetime.min.replace(tzinfo=UTC), end
     if len(moments) == 1 and is_onset(clause, moments[0]):
         start = resolve(moments[0].moment, scope, others)
         if start is not None:
             return start, datetime.max.replace(tzinfo=UTC)
     return None
+
+
+def _is_before(clause: Clause, moment: Token) -> bool:
+    """Whether a clause says that something was before this moment."""
+    place = clause.tokens.index(moment)
+    before = clause.tokens[place - 1].text.casefold() if place else ""
+    after = clause.tokens[place + 1].text if place + 1 < len(clause.tokens) else ""
+    return before in {"before", "until", "till"} or after in {"之前", "以前", "前"}
 
 
 def from_last(

@@ -128,7 +128,7 @@ def _is_gauging(tokens: tuple[Token, ...], place: int) -> bool:
         if item.text in {";", "；", ","}:
             return False
         if item.kind in {Kind.NUMBER, Kind.MOMENT, Kind.QUOTE}:
-            return True
+            return not low.startswith("us")
         if item.kind is Kind.NAME and low in GUIDING:
             return True
     return False
@@ -163,6 +163,10 @@ def _stative(tokens: Iterator[Token]) -> Iterator[Token]:
             yield replace(token, role=Role.CONTENT, stems=token.stems | {low})
         elif low in _STATES and before in _BEING:
             yield replace(token, role=Role.CONTENT)
+        elif low == "use" and before == "in":
+            yield replace(token, role=Role.CONTENT, stems=_IN_USE)
+        elif low == "up" and before in {"used", "uses", "use"}:
+            yield replace(token, role=Role.CONTENT, stems=_UP)
         elif low == "back" and before in {"came", "come", "comes"}:
             yield replace(token, role=Role.CONTENT, stems=_BACK)
         else:
@@ -170,11 +174,15 @@ def _stative(tokens: Iterator[Token]) -> Iterator[Token]:
         before = before if low in _BETWEEN and before in _BEING else low
 
 
+_IN_USE: Final = frozenset(stem(word) for word in "use used active busy".split())
+_UP: Final = frozenset(stem(word) for word in "exhausted reached exceeded".split())
 _BACK: Final = frozenset(stem(word) for word in "back up online recovered".split())
 _BEING: Final = frozenset(
     "is are was were be been being became become becomes remains stays stayed".split()
 )
-_MOVING: Final = frozenset("came come comes go goes went back to state".split())
+_MOVING: Final = frozenset(
+    "came come comes go goes went back to state 为 均为 是 都 均 处于 仍 仍然 变为 转为".split()
+)
 _BETWEEN: Final = frozenset(
     "not now still already never also again almost nearly completely entirely fully very too".split()
 )
@@ -300,12 +308,21 @@ def _is_number(plain: re.Match[str]) -> bool:
     return not unit or unit in {"x", "×"} or unit_of(unit) is not None
 
 
+_HYPHENED_ENDS: Final = frozenset(
+    "like wide based related level time side only ended up off out in by running known called to term "
+    "minute minutes second seconds hour hours day days week weeks month months year years".split()
+)
+
+
 def _all_general(core: str) -> bool:
+    """Whether a word with hyphens is an ordinary one ("read-only"), and no name ("sink-a")."""
     first, *rest = core.split("-")
     if first.lower() in NUMBERS and rest[0].lower() in _WORD_UNITS:
         return True
-    return core.islower() and all(
-        role_of(stem(part)) is not Role.CONTENT for part in (first, *rest)
+    return (
+        core.islower()
+        and rest[-1] in _HYPHENED_ENDS
+        and all(role_of(stem(part)) is not Role.CONTENT for part in (first, *rest))
     )
 
 

@@ -13,6 +13,7 @@ from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import SCALES, VAGUE, Role
+from affidavit.verify.prose.quantifiers import EVENTS, may_range
 from affidavit.verify.prose.tokens import Kind, Token
 
 _MOST: Final = frozenset("most majority 大多数 多数 大部分 绝大多数 绝大部分".split())
@@ -61,6 +62,15 @@ def _holds(desk: Desk, clause: Clause, place: int, binding: Binding) -> bool:
     word = clause.tokens[place].text.casefold()
     if binding.call.id == TOLD or not (word in _MOST or word in _SOME or word in _SHARES):
         return False
+    ranged = _ranged(clause, place)
+    if word not in _SOME and not any(
+        token.role is Role.CONTENT or token.stems & EVENTS for token in ranged
+    ):
+        return False
+    if not may_range(desk, binding, ranged) or any(
+        token.role is Role.CONTENT and token not in binding.held for token in ranged
+    ):
+        return False
     domain, holding = _counted(desk, clause, place, binding)
     if word in _SOME:
         return len(holding) > 1
@@ -91,7 +101,14 @@ def _counted(
     ]  # fmt: skip
     if not said:
         return domain, frozenset()
-    return domain, frozenset.intersection(*said) & domain
+    holding = frozenset.intersection(*said) & domain
+    for token in clause.of(Kind.NUMBER):
+        if token.stated is not None and not token.spelled:
+            holding = frozenset(
+                at for at in holding
+                if any(item.number == token.stated.number for item in call.records[at].fields)
+            )  # fmt: skip
+    return domain, holding
 
 
 def _ranged(clause: Clause, place: int) -> tuple[Token, ...]:
@@ -103,6 +120,7 @@ def _ranged(clause: Clause, place: int) -> tuple[Token, ...]:
             len(found) >= RANGED_MAX
             or token.text.casefold() in _STOPS
             or token.kind is not Kind.WORD
+            or token.role is Role.NEGATION
         ):
             break
         found.append(token)

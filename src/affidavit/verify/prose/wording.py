@@ -188,9 +188,36 @@ def check_hedges(sheet: Sheet, clause: Clause) -> None:
             token.kind in {Kind.MOMENT, Kind.NUMBER} for token in behind
         ):
             sheet.refuse(SupportCode.STATEMENT_UNPROVED, "(since)")
+    if _is_unmeasured(clause):
+        sheet.refuse(SupportCode.WINDOW_REFUTED, "(how long)")
     for token in clause.tokens:
         if token.kind is Kind.WORD and token.role is Role.HEDGE and not sheet.knows(token):
             sheet.refuse(SupportCode.WORDS_UNBOUND, token.text)
+
+
+_SPANS: Final = frozenset(
+    "minute minutes hour hours day days week weeks month months year years night nights ages".split()
+)
+_SPANS_ZH: Final = frozenset("数小时 数天 几小时 几天 几个月 数月 多年 数分钟 几分钟".split())
+
+
+def _is_unmeasured(clause: Clause) -> bool:
+    """Whether a clause says "for hours" or "every minute", where no number measures it."""
+    words = [token.text.casefold() for token in clause.tokens]
+    for place, word in enumerate(words):
+        before = words[place - 1] if place else ""
+        if word in _SPANS and (
+            (before in {"for", "within", "over", "since", "during"} and word.endswith("s"))
+            or before == "every"
+        ):
+            return True
+        if (
+            place == len(words) - 1
+            and word in {"before", "earlier", "previously"}
+            and (before not in _SPANS)
+        ):
+            return True
+    return any(token.text in _SPANS_ZH for token in clause.tokens)
 
 
 def code_of(desk: Desk, token: Token) -> SupportCode:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from affidavit.contract.evidence import Change, Edge, Onset
+from affidavit.contract.evidence import Change, Edge, Line, Onset
 from affidavit.contract.statement import CauseStatement
 from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.contract.violations import SupportCode
@@ -25,7 +25,7 @@ from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import select
 from affidavit.verify.statements.timing import begin
-from affidavit.verify.statements.words import stems_of
+from affidavit.verify.statements.words import names_in, stems_of
 
 EXPLAINS: Final = re.compile(
     r"\b(because|due to|caused by|reason|cause|fail(?:ed|s|ure|ing)?|error|err|cannot|can't|could not"
@@ -54,6 +54,43 @@ def explains(record: RecordView) -> bool:
     return record.emitter is Emitter.PLATFORM and _TELLS.search(record.text) is not None
 
 
+def explanation(record: RecordView) -> str:
+    """What a record says as a reason: its reason and its message, or the line itself.
+
+    A row that has no such field gives none: what stands beside a state does not explain it.
+    """
+    cells = [
+        field.text
+        for field in record.fields
+        if not field.loose and field.text and frozenset(_last(field.name)) & _EXPLAINING_FIELDS
+    ]
+    if cells:
+        return " ; ".join(dict.fromkeys(cells))
+    named = any(not field.loose for field in record.fields)
+    if named and record.at is None and record.shape != "line":
+        return ""
+    if isinstance(record.fact, Line) and record.shape != "report":
+        return record.fact.text
+    return record.text
+
+
+_PARTED: Final = re.compile(r": |\bbecause\b|\bdue to\b|\bcaused by\b|因为|由于", re.IGNORECASE)
+
+
+def is_reversed(text: str, cause: frozenset[str], effect: frozenset[str]) -> bool:
+    """Whether a text explains the cause by the effect: what stands behind its last colon explains.
+
+    Both are given as stems and names, lower case.
+    """
+    marks = list(_PARTED.finditer(text))
+    if not marks:
+        return False
+    before, behind = text[: marks[-1].start()], text[marks[-1].end() :]
+    explaining = stems_of(behind) | names_in(behind)
+    explained = stems_of(before) | names_in(before)
+    return not cause & explaining and bool(effect & explaining) and bool(cause & explained)
+
+
 def _last(name: str) -> tuple[str, ...]:
     return (re.split(r"[.\[\]]+", name.casefold().rstrip("]"))[-1],)
 
@@ -80,7 +117,7 @@ def _printed(statement: CauseStatement, calls: tuple[CallView, ...]) -> Outcome 
     lone = False
     for call in calls:
         for record in _both(statement, call):
-            if not may_explain(call, record):
+            if not may_explain(call, record) or not _is_directed(statement, record):
                 continue
             if record.emitter is Emitter.PLATFORM:
                 return Proved(((call.id, record.facts),))
@@ -104,6 +141,16 @@ def _both(statement: CauseStatement, call: CallView) -> tuple[RecordView, ...]:
         words = stems_of(attribute or "")
         ends.append(frozenset(item.place for item in records if words <= item.stems))
     return tuple(call.records[place] for place in sorted(ends[0] & ends[1]))
+
+
+def _is_directed(statement: CauseStatement, record: RecordView) -> bool:
+    """Whether the record's reason speaks of the cause, and not of the effect instead."""
+    text = explanation(record)
+    cause = stems_of(statement.subject) | names_in(statement.subject)
+    effect = stems_of(statement.object) | names_in(statement.object)
+    if not cause & (stems_of(text) | names_in(text)):
+        return False
+    return not is_reversed(text, cause - effect, effect - cause)
 
 
 def _second(

@@ -86,6 +86,19 @@ def denies(record: RecordView, stems: frozenset[str]) -> bool:
     return not any(_affirmed(record, word) for word in here)
 
 
+def is_false_field(record: RecordView, stems: frozenset[str]) -> bool:
+    """Whether a record holds these stems only as the names of fields that are false, zero or empty."""
+    here = stems & record.stems
+    false_names = frozenset(
+        name for field in record.fields if _is_false(field) for name in field.names
+    )
+    true_names = frozenset(
+        name for field in record.fields if not _is_false(field) and not field.loose
+        for name in field.names
+    )  # fmt: skip
+    return bool(here) and here <= false_names - true_names
+
+
 def _affirmed(record: RecordView, word: str) -> bool:
     """Whether the word also stands in the record without a denial.
 

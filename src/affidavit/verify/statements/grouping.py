@@ -59,9 +59,7 @@ def same_subjects(
     found: list[list[int]] = []
     for items in by_subject.values():
         rows = [
-            shape_of([facts[at] for at in item])
-            for item in items
-            if isinstance(facts[item[0]], Row)
+            shape_of([facts[at]]) for item in items for at in item if isinstance(facts[at], Row)
         ]
         times = {getattr(facts[item[0]], "at", None) for item in items} - {None}
         if 2 <= len(items) <= SAME_SUBJECT_MAX and len(rows) == len(set(rows)) and len(times) < 2:
@@ -161,3 +159,26 @@ def is_union(parts: list[Fact]) -> bool:
         one not in other and other not in one
         for place, one in enumerate(lines) for other in lines[place + 1 :]
     )  # fmt: skip
+
+
+def headings_of(facts: tuple[Fact, ...]) -> dict[int, str]:
+    """The key that an indented line stands below, in undated lines: `memory` below `Limits`."""
+    found: dict[int, str] = {}
+    above: list[tuple[int, str]] = []
+    for place, fact in enumerate(facts):
+        if not isinstance(fact, Line) or fact.at is not None:
+            continue
+        bare = fact.text.lstrip(" ")
+        indent = len(fact.text) - len(bare)
+        while above and above[-1][0] >= indent:
+            above.pop()
+        if above:
+            found[place] = above[-1][1]
+        key, colon, _ = bare.partition(":")
+        if colon and len(key) <= HEADING_CHARS_MAX:
+            above.append((indent, key.strip()))
+    return found
+
+
+HEADING_CHARS_MAX: Final = 40
+"""A longer beginning of a line is a sentence and no key."""

@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Final
@@ -23,6 +23,7 @@ from affidavit.verify.statements.fields import Field, fields_of
 from affidavit.verify.statements.grouping import (
     PARTS_OF_ITEM_MAX,
     bursts,
+    headings_of,
     is_union,
     joins,
     part_asides,
@@ -342,16 +343,28 @@ def view_call(call: VerifiedCall) -> CallView:
         *same_subjects(groups, envelope.facts, envelope.scope.service),
         *bursts(groups, envelope.facts),
     ]
+    headings = headings_of(envelope.facts)
     return CallView(
         call,
         tuple(
             view_item(
                 call.tool_call_id, place, tuple(group), envelope.facts, envelope.emitter,
-                asides.get(getattr(envelope.facts[group[0]], "subject", None) or "", ""),
+                Around(
+                    asides.get(getattr(envelope.facts[group[0]], "subject", None) or "", ""),
+                    headings,
+                ),
             )
             for place, group in enumerate(groups)
         ),
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What stands around an item: the labels of its series, and the keys that lines stand below."""
+
+    aside: str
+    headings: Mapping[int, str]
 
 
 def view_item(
@@ -360,12 +373,13 @@ def view_item(
     group: tuple[int, ...],
     facts: tuple[Fact, ...],
     emitter: Emitter,
-    aside: str = "",
+    around: Around,
 ) -> RecordView:
     """Some facts of one item as one record."""
     parts = [facts[index] for index in group]
     first = parts[0]
-    texts = dict.fromkeys((*(text_of(fact, own=False) for fact in parts), aside))
+    heading = around.headings.get(group[0], "") if len(group) == 1 else ""
+    texts = dict.fromkeys((*(text_of(fact, own=False) for fact in parts), around.aside, heading))
     return RecordView(
         call=call,
         place=place,
@@ -374,24 +388,35 @@ def view_item(
         subject=next((found for fact in parts if (found := subject_of(fact))), ""),
         at=next((at for at in map(at_of, parts) if at), None),
         emitter=_emitter(parts, emitter),
-        fields=_fields(parts),
+        fields=_fields(parts, tuple(around.headings.get(at, "") for at in group)),
         text=" \n ".join(texts),
-        own=" ".join((*(text_of(fact, own=True) for fact in parts), aside)),
+        own=" ".join((*(text_of(fact, own=True) for fact in parts), around.aside)),
         stated=" ; ".join(stated_of(fact) for fact in parts),
         told=" ; ".join(stated_of(fact, counted=False) for fact in parts),
         shape="report" if len(group) > PARTS_OF_ITEM_MAX or is_union(parts) else shape_of(parts),
     )
 
 
-def _fields(parts: list[Fact]) -> tuple[Field, ...]:
+def _fields(parts: list[Fact], headings: tuple[str, ...]) -> tuple[Field, ...]:
     """Every named value; a line's bare numbers only where no cell beside it holds them."""
     cells = [item for fact in parts if not isinstance(fact, Line) for item in fields_of(fact)]
     known = {item.number for item in cells if item.number is not None}
     lines = [
-        item for fact in parts if isinstance(fact, Line) for item in fields_of(fact)
+        item for fact, heading in zip(parts, headings, strict=True) if isinstance(fact, Line)
+        for item in _headed(tuple(fields_of(fact)), heading)
         if not (cells and item.loose and item.number in known)
     ]  # fmt: skip
     return tuple(dict.fromkeys((*cells, *lines)))
+
+
+def _headed(fields: tuple[Field, ...], heading: str) -> tuple[Field, ...]:
+    """The fields below a heading, named with it."""
+    if not heading:
+        return fields
+    names = stems_of(heading)
+    return tuple(
+        replace(item, name=f"{heading}.{item.name}", names=item.names | names) for item in fields
+    )
 
 
 def _emitter(parts: list[Fact], emitter: Emitter) -> Emitter:
