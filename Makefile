@@ -49,7 +49,7 @@ eval: test-environment ## accuracy, coverage and false claims over incidents wit
 	@$(BIN)/affidavit eval gate $(or $(wildcard ../shared/cases/gate_dev_*.jsonl),$(wildcard tests/data/gate_own/*.jsonl))
 
 lab: test-environment ## a small real system to break and record
-	@$(BIN)/python -m affidavit.lab $(or $(ARGS),up)
+	@$(BIN)/affidavit lab $(or $(ARGS),up)
 
 # The locks hold hashes and no index. The test set is resolved under the demo's pins, so the two
 # agree and can share one .venv. Needs uv.

@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from affidavit import __version__
+from affidavit.cli.lab import lab
 from affidavit.cli.screen import (
     EXIT_INTERRUPTED,
     EXIT_REFUSED,
@@ -52,6 +53,7 @@ evaluations = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(evaluations, name="eval")
+app.add_typer(lab, name="lab")
 
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
 StoreUrl = Annotated[str, typer.Option("--store", help="Where runs live: sqlite:PATH or memory:.")]
@@ -317,7 +319,7 @@ def runs_resume(
 
 
 @evaluations.command("incidents")
-def eval_incidents(
+def eval_incidents(  # noqa: PLR0913, PLR0917 - Typer reads the options off the signature
     folders: Annotated[
         list[str],
         typer.Argument(
@@ -327,6 +329,9 @@ def eval_incidents(
     agent: Annotated[str, typer.Option("--agent", help="Who is put to the test.")] = "playbook",
     limits: Profile = "standard",
     repeats: Annotated[int, typer.Option("--repeats", help="How often each case is run.")] = 1,
+    alert_off_s: Annotated[
+        int, typer.Option("--alert-off", help="Also with the alert this many seconds off.")
+    ] = 0,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write one page with plots here.")
     ] = None,
@@ -335,7 +340,22 @@ def eval_incidents(
     """Run an agent over incidents with known answers. Exit: 1 when a sentence does not verify."""
     from affidavit.cli import evaluating
 
-    evaluating.evaluate(evaluating.Options(tuple(folders), agent, limits, repeats, html, as_json))
+    evaluating.evaluate(
+        evaluating.Options(tuple(folders), agent, limits, repeats, alert_off_s, html, as_json)
+    )
+
+
+@app.command("import")
+def import_(
+    format_name: Annotated[str, typer.Argument(help="Which data set it is.", metavar="FORMAT")],
+    source: Annotated[Path, typer.Argument(help="Where it lies.", metavar="SRC")],
+    destination: Annotated[Path, typer.Argument(help="Where the folders go.", metavar="DST")],
+    as_json: Json = False,
+) -> None:
+    """Turn a foreign data set into incident folders."""
+    from affidavit.cli import importing
+
+    importing.import_set(format_name, source, destination, as_json=as_json)
 
 
 @evaluations.command("gate")

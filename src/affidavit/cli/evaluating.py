@@ -16,10 +16,11 @@ from affidavit.cli.outlet import check_out
 from affidavit.cli.screen import EXIT_ALTERED, EXIT_FAILED, say, say_json, tell
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.limits import PROFILES
-from affidavit.evaluation.incidents import NotEvaluated, collect_cases
+from affidavit.evaluation.incidents import Case, NotEvaluated, collect_cases
 from affidavit.evaluation.page import render_page
 from affidavit.evaluation.rankings import AGENTS, Agent
 from affidavit.evaluation.report import Report, report_of, verdict_of
+from affidavit.evaluation.shifted import shift_cases
 from affidavit.evaluation.tables import render_text, report_json
 from affidavit.evaluation.trials import Order, Played, play
 from affidavit.importers.formats import FORMATS, import_incidents
@@ -36,6 +37,7 @@ class Options:
     agent: str = "playbook"
     limits: str = "standard"
     repeats: int = 1
+    alert_off_s: int = 0
     html: Path | None = None
     as_json: bool = False
 
@@ -50,8 +52,9 @@ def evaluate(options: Options) -> NoReturn:
     order = Order(_agent(options.agent), _profile(options.limits), _repeats(options.repeats))
     with ExitStack() as opened:
         found = collect_cases(tuple(_places(options.places, opened)))
-        tell(f"{len(found.cases)} cases")
-        played = anyio.run(partial(play, found.cases, order, _tell))
+        cases = (*found.cases, *_shifted(found.cases, options.alert_off_s, opened))
+        tell(f"{len(cases)} cases")
+        played = anyio.run(partial(play, cases, order, _tell))
     report = report_of(order.agent, played, found.left_out)
     if options.html is not None:
         _write(options.html, render_page(report))
@@ -98,12 +101,24 @@ def _places(places: tuple[str, ...], opened: ExitStack) -> Iterator[tuple[str, P
     for place in places:
         format_name, colon, source = place.partition(":")
         if colon and format_name in FORMATS and not Path(place).exists():
-            room = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="affidavit-")))
+            room = _room(opened)
             tell(f"importing {source} as {format_name}")
             import_incidents(format_name, Path(source), room)
             yield format_name, room
         else:
             yield Path(place).resolve().name or place, Path(place)
+
+
+def _shifted(cases: tuple[Case, ...], by_s: int, opened: ExitStack) -> Iterator[Case]:
+    """The faulty cases again, paged so many seconds early and late."""
+    if by_s:
+        faulty = [case for case in cases if case.truth.faulty]
+        for off_s in (-by_s, by_s):
+            yield from shift_cases(faulty, off_s, _room(opened))
+
+
+def _room(opened: ExitStack) -> Path:
+    return Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="affidavit-")))
 
 
 def _tell(item: Played) -> None:

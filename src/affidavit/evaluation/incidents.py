@@ -52,7 +52,8 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One incident folder with its answer. `source` is the set that it belongs to."""
+    """One incident folder with its answer. `source` is the set that it belongs to; `shift_s` is not
+    zero in a copy whose alert comes so many seconds late."""
 
     source: str
     id: str
@@ -60,6 +61,7 @@ class Case:
     truth: Truth
     system: str = ""
     symptom: str = ""
+    shift_s: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def _held_out(agent: Agent, trials: Sequence[Trial]) -> Iterator[Answer]:
     """Rankings by weights fitted on other cases, of each set that the frozen weights have seen."""
     if agent.fit is None:
         return
-    for source in dict.fromkeys(trial.case.source for trial in trials):
+    for source in dict.fromkeys(t.case.source for t in trials if not t.case.shift_s):
         own = [t.case for t in trials if t.case.source == source and t.case.truth.faulty]
         states = {trial.case: trial.state for trial in trials}
         if not any(case.id in agent.fitted_on for case in own):
@@ -150,7 +150,8 @@ def _held_out(agent: Agent, trials: Sequence[Trial]) -> Iterator[Answer]:
 
 
 def groups_of(cases: Iterable[Case]) -> dict[str, tuple[Case, ...]]:
-    """The groups that get a row: each set, its systems where it has several, and all sets."""
+    """The groups that get a row: each set, its systems where it has several, and all sets; copies
+    with a shifted alert count in their own set alone."""
     kept = tuple(cases)
     groups: dict[str, tuple[Case, ...]] = {}
     sources = tuple(dict.fromkeys(case.source for case in kept))
@@ -163,8 +164,9 @@ def groups_of(cases: Iterable[Case]) -> dict[str, tuple[Case, ...]]:
                 groups[f"{source}/{system or 'other'}"] = tuple(
                     c for c in own if c.system == system
                 )
-    if len(sources) > 1:
-        groups[ALL] = kept
+    whole = tuple(case for case in kept if not case.shift_s)
+    if len({case.source for case in whole}) > 1:
+        groups[ALL] = whole
     return groups
 
 

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from affidavit.contract.errors import InputRefused
 from affidavit.importers.holmes import import_holmes
 from affidavit.importers.nezha import import_nezha
+from affidavit.importers.nezha_quiet import import_nezha_quiet
 from affidavit.importers.opensre import import_opensre
 from affidavit.importers.otlp import import_otlp
 from affidavit.importers.petshop import import_petshop
@@ -21,6 +22,7 @@ Importer: TypeAlias = Callable[[Path, Path], list[Path]]
 FORMATS: Final[Mapping[str, Importer]] = MappingProxyType(
     {
         "nezha": import_nezha,
+        "nezha-quiet": import_nezha_quiet,
         "rcaeval": import_rcaeval,
         "petshop": import_petshop,
         "opensre": import_opensre,

@@ -20,6 +20,7 @@ _TIMES = ("warm_up_s", "baseline_s", "before_s", "fault_s", "step_s")
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     chosen = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, _stop)
     try:
         _run(chosen)
     except RigError as error:
@@ -84,5 +85,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _stop)
     sys.exit(main())

@@ -13,6 +13,7 @@ from affidavit.importers.formats import FORMATS, import_incidents
 def test_every_promised_format_is_there() -> None:
     assert set(FORMATS) == {
         "nezha",
+        "nezha-quiet",
         "rcaeval",
         "petshop",
         "opensre",
