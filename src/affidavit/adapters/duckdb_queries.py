@@ -189,7 +189,7 @@ WITH rows AS (
     FROM {table}
     WHERE isfinite(value) AND ($service::VARCHAR IS NULL OR service_name = $service)
       AND {aspect} IS NULL  -- what another rule judges is not judged twice
-      AND (at_us <= $end_us OR at_us BETWEEN $base_start_us AND $base_end_us)
+      AND ({span} OR at_us BETWEEN $base_start_us AND $base_end_us)
 ), named AS MATERIALIZED (
     -- a number a series: one key to join on, and materialised so that it is the same everywhere
     SELECT service, metric, statistic, instance, row_number() OVER () AS series,
@@ -281,7 +281,8 @@ def metric_scan(scan: MetricScan, table: str) -> Query:
     """Each series of the window against its own baseline."""
     sql = METRIC_SCAN.format(
         table=table,
-        aspect=aspect_case((*LEVELS, *RESOURCES)),
+        aspect="NULL" if scan.whole else aspect_case((*LEVELS, *RESOURCES)),
+        span="at_us BETWEEN $start_us AND $end_us" if scan.whole else "at_us <= $end_us",
         samples_min=int(scan.samples_min),
         threshold=Decimal(scan.threshold),
         normal=Decimal(scan.normal),

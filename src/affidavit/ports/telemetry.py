@@ -168,7 +168,8 @@ class MetricScan:
     """Each series of no other aspect against its own baseline, strongest deviation first.
 
     Series that `level_shifts` or `resource_shifts` judge are left out, so that no series has two
-    judgements. The baseline is `baseline` where a series has at least `samples_min` samples in it,
+    judgements; `whole` takes every series, against `baseline` and nothing else.
+    The baseline is `baseline` where a series has at least `samples_min` samples in it,
     else all of its samples before the window, less those of the last `clearance_s` where enough
     are left.
     scale = max(1.4826 MAD, the distance of either 5 % tail from the median / 1.645, floor), so that
@@ -195,6 +196,7 @@ class MetricScan:
     run_min: int
     floors: tuple[Floor, ...]
     rows_max: int
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from affidavit.tools.capture.error_logs import error_logs_tool
 from affidavit.tools.capture.knowledge import knowledge_tool
 from affidavit.tools.capture.listings import change_events_tool, log_search_tool, series_tool
 from affidavit.tools.capture.log_shifts import ERROR_RISE, TEMPLATE_CHANGES
-from affidavit.tools.capture.metric_scan import metric_scan_tool
+from affidavit.tools.capture.metric_scan import metric_scan_tool, window_comparison_tool
 from affidavit.tools.capture.metric_shifts import LEVEL_SHIFTS, RESOURCE_SHIFTS
 from affidavit.tools.capture.span_shifts import (
     ERROR_SPANS,
@@ -35,6 +35,7 @@ def capture_catalogue(folder: Telemetry) -> Catalogue:
         comparison_tool(folder, RESOURCE_SHIFTS),
         comparison_tool(folder, LEVEL_SHIFTS),
         metric_scan_tool(folder),
+        window_comparison_tool(folder),
         comparison_tool(folder, TRACE_EDGES, edge_onsets(folder)),
         comparison_tool(folder, SELF_TIME),
         comparison_tool(folder, ERROR_SPANS),

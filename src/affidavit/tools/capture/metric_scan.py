@@ -1,4 +1,5 @@
-"""`metric_scan`: every series of the window against its own baseline, strongest deviation first.
+"""`metric_scan`: every series of the window against its own baseline, strongest deviation first;
+and `window_comparison`, the same against any other window.
 
 The rule and its constants stand in each record's notes. Whoever reads the record compares what
 was recorded, and never computes an anomaly or an onset again from series (M5).
@@ -7,10 +8,14 @@ was recorded, and never computes an anomaly or an onset again from series (M5).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, Literal
 
+from pydantic import Field
+
+from affidavit.contract.errors import ToolFailed
 from affidavit.contract.evidence import Change, Envelope, Fact, Onset, Scope, Window
 from affidavit.contract.states import Emitter, EvidenceClass
 from affidavit.ports.telemetry import Floor, MetricScan, Plain, Telemetry
@@ -78,36 +83,21 @@ class MetricScanArguments(WindowArguments):
     """Which service, over which window."""
 
 
+class WindowComparisonArguments(WindowArguments):
+    """Which window is compared with which."""
+
+    healthy: Window = Field(description="a span of time in which all was well, outside the window")
+
+
 def metric_scan_tool(telemetry: Telemetry) -> Tool[MetricScanArguments]:
     """The tool over an incident's metrics."""
-    origin = Origin(
-        "metrics", source_of(telemetry, "metrics"), EvidenceClass.OBSERVATION, Emitter.PLATFORM
-    )
-    rule: dict[str, Plain] = {
-        "threshold": THRESHOLD,
-        "normal": NORMAL,
-        "samples_min": SAMPLES_MIN,
-        "clearance_s": CLEARANCE_S,
-        "run_min": RUN_MIN,
-        **signal_notes(telemetry.signals.get("metrics")),
-    }
+    origin, rule = _origin(telemetry), _rule(telemetry)
 
     def scope_of(arguments: MetricScanArguments, context: ToolContext) -> Scope:
         return window_scope(telemetry, "metrics", context, arguments, "metric scan")
 
     async def fetch(_: MetricScanArguments, scope: Scope) -> bytes:
-        question = MetricScan(
-            service=scope.service,
-            window=scope.window or telemetry.incident.window,
-            baseline=telemetry.incident.baseline,
-            threshold=THRESHOLD,
-            normal=NORMAL,
-            samples_min=SAMPLES_MIN,
-            clearance_s=CLEARANCE_S,
-            run_min=RUN_MIN,
-            floors=FLOORS,
-            rows_max=SERIES_MAX,
-        )
+        question = _question(telemetry, scope, telemetry.incident.baseline)
         return write_raw(await telemetry.ask(question), rule)
 
     def project(raw: bytes, _: MetricScanArguments, scope: Scope, now: datetime) -> Envelope:
@@ -124,6 +114,79 @@ def metric_scan_tool(telemetry: Telemetry) -> Tool[MetricScanArguments]:
         scope_of=scope_of,
         fetch=fetch,
         project=project,
+    )
+
+
+def window_comparison_tool(telemetry: Telemetry) -> Tool[WindowComparisonArguments]:
+    """The tool that compares two windows, whichever they are, by the rule of the scan."""
+    origin, rule = _origin(telemetry), _rule(telemetry)
+
+    def scope_of(arguments: WindowComparisonArguments, context: ToolContext) -> Scope:
+        healthy = arguments.healthy
+        return window_scope(
+            telemetry,
+            "metrics",
+            context,
+            arguments,
+            f"compared with {healthy.start.isoformat()} to {healthy.end.isoformat()}",
+        )
+
+    async def fetch(arguments: WindowComparisonArguments, scope: Scope) -> bytes:
+        window, healthy = scope.window or telemetry.incident.window, arguments.healthy
+        if healthy.start <= window.end and window.start <= healthy.end:
+            raise ToolFailed(
+                "the healthy window overlaps the window that is compared with it",
+                code="WINDOWS_OVERLAP",
+            )
+        question = replace(_question(telemetry, scope, healthy), whole=True)
+        return write_raw(await telemetry.ask(question), rule)
+
+    def project(raw: bytes, _: WindowComparisonArguments, scope: Scope, now: datetime) -> Envelope:
+        return _project(raw, origin, scope, now)
+
+    return Tool(
+        name="window_comparison",
+        description="Compares every metric of the window with another window in which all was "
+        "well: yesterday at this hour, or before a release. Strongest deviation first.",
+        source_type=origin.source_type,
+        source=origin.source,
+        evidence_class=origin.evidence_class,
+        arguments=WindowComparisonArguments,
+        scope_of=scope_of,
+        fetch=fetch,
+        project=project,
+    )
+
+
+def _origin(telemetry: Telemetry) -> Origin:
+    return Origin(
+        "metrics", source_of(telemetry, "metrics"), EvidenceClass.OBSERVATION, Emitter.PLATFORM
+    )
+
+
+def _rule(telemetry: Telemetry) -> dict[str, Plain]:
+    return {
+        "threshold": THRESHOLD,
+        "normal": NORMAL,
+        "samples_min": SAMPLES_MIN,
+        "clearance_s": CLEARANCE_S,
+        "run_min": RUN_MIN,
+        **signal_notes(telemetry.signals.get("metrics")),
+    }
+
+
+def _question(telemetry: Telemetry, scope: Scope, baseline: Window | None) -> MetricScan:
+    return MetricScan(
+        service=scope.service,
+        window=scope.window or telemetry.incident.window,
+        baseline=baseline,
+        threshold=THRESHOLD,
+        normal=NORMAL,
+        samples_min=SAMPLES_MIN,
+        clearance_s=CLEARANCE_S,
+        run_min=RUN_MIN,
+        floors=FLOORS,
+        rows_max=SERIES_MAX,
     )
 
 

@@ -31,7 +31,7 @@ from tests.support.incidents import (
 pytestmark = pytest.mark.anyio
 
 BY_SIGNAL = {
-    "metrics": ("resource_shifts", "level_shifts", "metric_scan", "series"),
+    "metrics": ("resource_shifts", "level_shifts", "metric_scan", "series", "window_comparison"),
     "traces": ("trace_edges", "self_time", "error_spans", "interruptions"),
     "logs": ("error_rise", "template_changes", "error_logs", "log_search"),
     "events": ("change_events",),
@@ -39,6 +39,9 @@ BY_SIGNAL = {
 ARGUMENTS: Mapping[str, Mapping[str, object]] = {
     "series": {"service": "shop", "metric": "cpu"},
     "log_search": {"text": "down"},
+    "window_comparison": {
+        "healthy": {"start": "2026-03-02T09:00:00Z", "end": "2026-03-02T09:20:00Z"}
+    },
 }
 
 Span = tuple[str, str, int]

@@ -250,3 +250,41 @@ async def test_a_raw_response_that_is_none_has_no_projection(tmp_path: Path) -> 
     for raw in (b"", b"{}", b"[]", b'{"rows":[{}],"figures":{},"rule":{}}'):
         with pytest.raises(ValueError, match=r".+"):
             tool.project(raw, arguments, found.scope, START)
+
+
+async def test_two_windows_are_compared_whatever_lies_between(tmp_path: Path) -> None:
+    """The baseline is the window that was asked for: a level that has been there for a while is
+    still a deviation from it, and what lies between the two counts for neither."""
+    write_folder(
+        tmp_path,
+        INCIDENT,
+        metrics_csv=metrics_csv({"checkout duration p95": stepped(900, since=-12)}),
+    )
+    healthy = {
+        "start": (START - timedelta(minutes=30)).isoformat(),
+        "end": (START - timedelta(minutes=15)).isoformat(),
+    }
+    with load_incident(tmp_path) as loaded:
+        envelope = await call(loaded, "window_comparison", {"healthy": healthy})
+        (change,) = changes(envelope)
+        assert change.anomalous
+        assert change.direction == "up"
+        assert change.baseline is not None
+        assert change.baseline.end <= START - timedelta(minutes=15)
+        assert "compared with" in (envelope.scope.query or "")
+
+
+async def test_windows_that_overlap_and_a_healthy_one_without_samples(tmp_path: Path) -> None:
+    write_folder(
+        tmp_path, INCIDENT, metrics_csv=metrics_csv({"checkout duration p95": quiet(range(-9, 9))})
+    )
+
+    def window(start: int, end: int) -> dict[str, str]:
+        at = [(START + timedelta(minutes=minutes)).isoformat() for minutes in (start, end)]
+        return {"start": at[0], "end": at[1]}
+
+    with load_incident(tmp_path) as loaded:
+        with pytest.raises(ToolFailed, match="overlaps"):
+            await call(loaded, "window_comparison", {"healthy": window(-5, 1)})
+        nothing = await call(loaded, "window_comparison", {"healthy": window(-600, -500)})
+        assert nothing.status is EvidenceStatus.NO_EVIDENCE
