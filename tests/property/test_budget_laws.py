@@ -7,7 +7,7 @@ from functools import partial
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from affidavit.contract.errors import BudgetSpent, ModelFailed
@@ -123,6 +123,9 @@ def test_honest_providers_never_exceed_the_limit_at_any_moment(
 @pytest.mark.fault("F1", "F2")
 @settings(max_examples=40, deadline=None)
 @given(st.lists(PLANS, min_size=1, max_size=8), st.integers(400, 3000), st.integers(1, 5000))
+@example(  # the first call's overrun becomes known while the third one looks for room
+    [Plan(Purpose.DECIDE, most, 0.0, 0, None) for most in (93, 109, 1)], 400, 291
+)
 def test_providers_that_ignore_their_maximum_overrun_by_no_more_than_was_under_way(
     plans: list[Plan], tokens: int, overrun: int
 ) -> None:

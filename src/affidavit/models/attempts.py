@@ -61,7 +61,11 @@ failure."""
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What every attempt of one run passes: its budget, its circuits, its ceilings, its filters."""
+    """What every attempt of one run passes: its budget, its circuits, its ceilings, its filters.
+
+    `reserving` is held while room is looked for and held back, and while a call is settled: an
+    overrun that became known between the look and the intent would let a call start over the limit.
+    """
 
     run: Run
     circuits: Circuits
@@ -214,7 +218,12 @@ async def _send(gate: Gate, model: Model, asked: Asked, call: _Call) -> ModelAns
 
 
 async def _settle(gate: Gate, model: Model, asked: Asked, call: _Call) -> None:
-    """What was held becomes what was spent."""
+    """What was held becomes what was spent; no reservation is decided meanwhile (K3)."""
+    async with gate.reserving:
+        await _settle_alone(gate, model, asked, call)
+
+
+async def _settle_alone(gate: Gate, model: Model, asked: Asked, call: _Call) -> None:
     if call.counted == "RESERVED":
         call.tokens_in, call.tokens_out = (
             call.input_tokens,
