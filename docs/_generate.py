@@ -3,6 +3,7 @@
     states.md       every state, every legal move, the release table; from affidavit.contract
     codes.md        every refusal code and every kind of journal line; from affidavit.contract
     rooms.md        every room in its layer, and what it says of itself; from .importlinter and src
+    settings.md     the tables of all settings, in a page that is otherwise written by hand
     spec-matrix.md  each line of the specification, and the tests that name it; from their marks
 
 `tests/docs` fails while a page on disk differs from what this module renders.
@@ -22,6 +23,7 @@ from types import ModuleType
 from typing import Final
 
 from affidavit.contract import decisions, journal, states, violations
+from affidavit.settings import Setting, Settings, settings_of
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
@@ -288,12 +290,67 @@ def links(files: Iterable[Path]) -> str:
 # --- all ---------------------------------------------------------------------------------------
 
 
+# --- settings.md -------------------------------------------------------------------------------
+
+SETTINGS_PAGE: Final = DOCS / "settings.md"
+_SETTINGS: Final = re.compile(
+    r"(<!-- settings: [^>]*-->\n).*?(<!-- end of settings -->)", re.DOTALL
+)
+
+
+def render_settings() -> str:
+    """The page of settings as it stands, with its tables drawn anew."""
+    by_table: dict[str, list[Setting]] = defaultdict(list)
+    for setting in settings_of(Settings):
+        by_table[".".join(setting.path[:-1])].append(setting)
+    tables = "\n".join(render_table(name, items) for name, items in by_table.items())
+    page = SETTINGS_PAGE.read_text(encoding="utf-8")
+    return _SETTINGS.sub(lambda found: f"{found[1]}\n{tables}\n{found[2]}", page)
+
+
+def render_table(name: str, settings: Iterable[Setting]) -> str:
+    """One table of settings."""
+    lines = [f"### `[{name}]`\n"] if name else []
+    lines += ["| setting | variable | default | meaning |", "|---|---|---|---|"]
+    for item in settings:
+        variable = f"`{item.variable}`" if item.has_variable else "in the file alone"
+        meaning = item.field.description
+        lines.append(f"| `{item.path[-1]}` | {variable} | {default_of(item)} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def default_of(setting: Setting) -> str:
+    """A default as it would be written in the file."""
+    match setting.field.get_default(call_default_factory=True, validated_data={}):
+        case None:
+            return "the profile's" if ".limits." in setting.key else "none"
+        case bool() as said:
+            return f"`{str(said).lower()}`"
+        case "" | ():
+            return "none"
+        case float() as seconds:
+            return f"`{duration_text(seconds)}`"
+        case Mapping():
+            return "none"
+        case value:
+            return f"`{value}`"
+
+
+def duration_text(seconds: float) -> str:
+    """Seconds as a duration is written."""
+    for unit, size in (("h", 3600), ("m", 60)):
+        if seconds % size == 0:
+            return f"{int(seconds // size)}{unit}"
+    return f"{seconds:g}s"
+
+
 def render() -> dict[Path, str]:
     """Every generated page: where it stands, and its text."""
     return {
         DOCS / "states.md": render_states(),
         DOCS / "codes.md": render_codes(),
         DOCS / "rooms.md": render_rooms(),
+        SETTINGS_PAGE: render_settings(),
         DOCS / "spec-matrix.md": render_matrix(),
     }
 

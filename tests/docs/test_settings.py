@@ -7,25 +7,35 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.contract.limits import PROFILES
-from affidavit.settings import PREFIX, Settings
+from affidavit.settings import Settings, settings_of
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "settings.md"
 
 
-def documented(page: str) -> dict[str, str]:
-    """The settings of the page's table, each with its variable."""
-    return dict(re.findall(r"(?m)^\| `([a-z_]+)` \| `([A-Z_]+)` \|", page))
+def documented(page: str) -> set[tuple[str, str]]:
+    """The settings of the page's tables: each key, with its variable or the word instead of it."""
+    found: set[tuple[str, str]] = set()
+    table = ""
+    for line in page.splitlines():
+        heading = re.fullmatch(r"### `\[([a-z.-]+)\]`", line)
+        row = re.match(r"\| `([a-z-]+)` \| `?([A-Z_]+|in the file alone)`? \|", line)
+        if heading:
+            table = f"{heading[1]}."
+        elif row:
+            found.add((table + row[1], row[2]))
+    return found
 
 
 def test_every_setting_is_documented_and_nothing_else() -> None:
     assert documented(PAGE.read_text(encoding="utf-8")) == {
-        name: f"{PREFIX}{name.upper()}" for name in Settings.model_fields
+        (item.key, item.variable if item.has_variable else "in the file alone")
+        for item in settings_of(Settings)
     }
 
 
 def test_every_setting_says_what_it_means() -> None:
-    for name, setting in Settings.model_fields.items():
-        assert setting.description, name
+    for setting in settings_of(Settings):
+        assert setting.field.description, setting.key
 
 
 def profiles(page: str) -> dict[str, dict[str, int]]:
@@ -52,5 +62,7 @@ def test_the_profiles_on_the_page_are_the_code_s() -> None:
 
 def test_an_undocumented_setting_would_be_seen() -> None:
     """The comparison above can fail."""
-    assert documented("| `store` | `AFFIDAVIT_STORE` | x |\n") == {"store": "AFFIDAVIT_STORE"}
-    assert documented("| store | AFFIDAVIT_STORE |") == {}
+    row = "| `store` | `AFFIDAVIT_STORE` | x |\n"
+    assert documented(row) == {("store", "AFFIDAVIT_STORE")}
+    assert documented(f"### `[a.b]`\n{row}") == {("a.b.store", "AFFIDAVIT_STORE")}
+    assert documented("| store | AFFIDAVIT_STORE |") == set()

@@ -1,6 +1,6 @@
 """Ceilings over the runs of one process (`ports.ceiling`).
 
-Deliberately absent: ceilings over several processes; they need the store, and its transaction.
+Over several processes they stand in the store's own file: `sqlite_ceilings`.
 """
 
 from __future__ import annotations
@@ -8,17 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from affidavit.ports.ceiling import CeilingRequest
-
-
-@dataclass(frozen=True, slots=True)
-class CeilingRule:
-    """Tokens and money a day, for one tenant and for all; None means no ceiling."""
-
-    tenant_tokens: int | None = None
-    tenant_micros: int | None = None
-    global_tokens: int | None = None
-    global_micros: int | None = None
+from affidavit.ports.ceiling import CeilingRequest, CeilingRule
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from pydantic import ConfigDict, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.record import Record
@@ -28,14 +28,18 @@ class GuardToggles(Record):
         alias_generator=lambda name: name.replace("_", "-"), validate_by_name=True
     )
 
-    budget: bool = True
-    loop: bool = True
-    timeout: bool = True
-    circuit_breaker: bool = True
-    permission: bool = True
-    approval: bool = True
-    audit: bool = True
-    accept_off: tuple[str, ...] = ()
+    budget: bool = Field(default=True, description="guard 10: tokens, money, turns and calls")
+    loop: bool = Field(default=True, description="guard 20: going round in circles")
+    timeout: bool = Field(default=True, description="guard 30: working time")
+    circuit_breaker: bool = Field(default=True, description="guard 40: no model left to ask")
+    permission: bool = Field(default=True, description="guard 50: what may be called, by whom")
+    approval: bool = Field(default=True, description="guard 60: a person decides about effects")
+    audit: bool = Field(default=True, description="guard 70: what came in, what was executed")
+    accept_off: tuple[str, ...] = Field(
+        default=(),
+        description="guards that a service may run without, though it should not: `budget`, "
+        "`timeout`, `permission`, `audit`",
+    )
 
     def refuse_unsafe(self) -> None:
         """Raise InputRefused (GUARD_OFF) when a needed guard is off and nobody said so by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from affidavit.contract.record import Record
@@ -15,6 +16,16 @@ class CeilingRequest(Record):
     day: str
     tokens: int
     micros: int
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingRule:
+    """Tokens and money (millionths) a day, for one tenant and for all; None means no ceiling."""
+
+    tenant_tokens: int | None = None
+    tenant_micros: int | None = None
+    global_tokens: int | None = None
+    global_micros: int | None = None
 
 
 class Ceilings(Protocol):

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from affidavit.adapters.memory_ceilings import CeilingRule, MemoryCeilings
+from affidavit.adapters.memory_ceilings import MemoryCeilings
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.contract.errors import (
     BudgetSpent,
@@ -23,6 +23,7 @@ from affidavit.models.attempts import ANSWERED, STOPPED, Gate
 from affidavit.models.desk import ModelDesk
 from affidavit.models.layers import Ask
 from affidavit.models.roster import Roster
+from affidavit.ports.ceiling import CeilingRule
 from affidavit.ports.model import (
     ModelAnswer,
     ModelRequest,
