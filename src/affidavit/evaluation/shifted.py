@@ -7,7 +7,6 @@ time. The copies are a set of their own in every table, beside the set that they
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -45,19 +44,13 @@ def shift_cases(cases: Iterable[Case], by_s: int, room: Path) -> Iterator[Case]:
 
 
 def _copy(source: Path, folder: Path) -> None:
-    """The folder with hard links to its data, or copies where the file system has no links."""
+    """The folder's files, copied: a hard link would be refused, since another could write it."""
     for path in sorted(source.rglob("*")):
         target = folder / path.relative_to(source)
         if path.is_dir():
             target.mkdir(parents=True, exist_ok=True)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if path.name == INCIDENT_FILE:
-            shutil.copyfile(path, target)
-            continue
-        try:
-            os.link(path, target, follow_symlinks=False)
-        except OSError:
+        else:
+            target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target, follow_symlinks=False)
 
 

@@ -44,6 +44,7 @@ def test_window_and_alert_move_and_nothing_else(tmp_path: Path, by_s: int) -> No
     assert after.question == before.question
     for name in ("metrics.csv", "truth.yaml", "knowledge/page.md"):
         assert (moved.folder / name).read_bytes() == (case.folder / name).read_bytes()
+        assert (moved.folder / name).stat().st_nlink == 1, "a folder with hard links is refused"
     assert (moved.truth, moved.source) == (case.truth, f"own, alert {by_s:+d} s")
 
 
