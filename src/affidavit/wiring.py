@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
+from affidavit.adapters.model_names import open_model
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.affidavit.seal import seal
 from affidavit.agents.playbook import PlaybookInvestigator
@@ -33,14 +34,19 @@ from affidavit.guards.budget import BudgetGuard
 from affidavit.guards.chain import Guard, GuardChain, in_order
 from affidavit.guards.circuit import CircuitGuard
 from affidavit.guards.loop import LoopGuard
-from affidavit.guards.permission import PermissionGuard, permit_reads
+from affidavit.guards.permission import PermissionGuard, Policy, permit_reads
+from affidavit.guards.plugins import load_guards
 from affidavit.guards.timeout import TimeoutGuard
 from affidavit.guards.toggles import GuardToggles
 from affidavit.loop import Collection
+from affidavit.models.priced import at_price
+from affidavit.ports.ceiling import CeilingRule, Ceilings, CeilingStore
+from affidavit.ports.model import Model
 from affidavit.ports.store import Store
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
 from affidavit.release.withdrawal import ConsentingAuthor, NoAuthor
+from affidavit.settings import Settings
 from affidavit.tools.capture import capture_catalogue
 from affidavit.verify.judges.embedded import EmbeddedJudge
 
@@ -51,6 +57,7 @@ def standard_guards(
     tools: Iterable[ToolSpec] = (),
     toggles: GuardToggles | None = None,
     further: Iterable[Guard] = (),
+    policy: Policy | None = None,
 ) -> GuardChain:
     """The seven guards that stand around every run, but for those that are off, and further ones.
 
@@ -62,11 +69,54 @@ def standard_guards(
         (on.loop, LoopGuard()),
         (on.timeout, TimeoutGuard()),
         (on.circuit_breaker, CircuitGuard()),
-        (on.permission, PermissionGuard(permit_reads(tools))),
+        (on.permission, PermissionGuard(policy or permit_reads(tools))),
         (on.approval, ApprovalGuard()),
         (on.audit, AuditGuard()),
     )
     return in_order((*(guard for is_on, guard in seven if is_on), *further))
+
+
+def guards_of(settings: Settings, tools: Iterable[ToolSpec] = ()) -> GuardChain:
+    """The guards that the settings ask for, those of installed packages among them (H3, H5).
+
+    Raises InputRefused for a plug-in that is not there, or an order in which cost decreases.
+    """
+    agent = settings.agent
+    return standard_guards(tools, agent.guard, load_guards(agent.guard_plugins))
+
+
+def refuse_unsafe_service(settings: Settings) -> None:
+    """Raise InputRefused (GUARD_OFF) for a service without its needed guards (H5).
+
+    Whatever drives runs for others calls this before it takes the first one.
+    """
+    settings.agent.guard.refuse_unsafe()
+
+
+def ceilings_of(store: Store, settings: Settings) -> Ceilings | None:
+    """The day's ceilings over every process that shares this store, or None: none are set (K3).
+
+    Raises InputRefused (CEILINGS_UNSUPPORTED) where some are set and the store keeps none: what
+    would hold for one process alone is no ceiling.
+    """
+    rule = settings.ceilings.rule()
+    if rule == CeilingRule():
+        return None
+    if not isinstance(store, CeilingStore):
+        raise InputRefused(
+            "this store keeps no ceilings, and some are set",
+            code="CEILINGS_UNSUPPORTED",
+            hint="use a sqlite: store, or remove the table [ceilings]",
+        )
+    return store.ceilings(rule)
+
+
+def models_of(names: Iterable[str], settings: Settings) -> tuple[Model, ...]:
+    """The models of these names, each at the price that is configured for it.
+
+    Raises InputRefused for a model that cannot be opened.
+    """
+    return tuple(at_price(open_model(name), settings.models.price_of(name)) for name in names)
 
 
 def new_run_id() -> str:
@@ -81,6 +131,7 @@ async def incident_world(
     *,
     listen: Listen | None = None,
     investigator: Investigator | None = None,
+    settings: Settings | None = None,
 ) -> AsyncIterator[tuple[World, IncidentFolder]]:
     """A world over one incident folder; its worker process is gone when this ends.
 
@@ -95,7 +146,7 @@ async def incident_world(
             collection=Collection(
                 investigator=investigator or PlaybookInvestigator(),
                 catalogue=catalogue,
-                guards=standard_guards(catalogue.specs()),
+                guards=guards_of(settings or Settings(), catalogue.specs()),
                 circuits=Circuits(clock),
             ),
             examiner=Examiner(
@@ -110,7 +161,13 @@ async def incident_world(
         incident.close()
 
 
-def gate_world(order: GateOrder, store: Store, *, listen: Listen | None = None) -> World:
+def gate_world(
+    order: GateOrder,
+    store: Store,
+    *,
+    listen: Listen | None = None,
+    settings: Settings | None = None,
+) -> World:
     """A world in which a supplied answer is written down and released; it collects nothing."""
     holder = f"{socket.gethostname()}:{os.getpid()}"
     return World(
@@ -118,7 +175,7 @@ def gate_world(order: GateOrder, store: Store, *, listen: Listen | None = None) 
         collection=Collection(
             investigator=SuppliedAgent(),
             catalogue=supplied_catalogue(order.answer.tool_calls),
-            guards=standard_guards(),
+            guards=guards_of(settings or Settings()),
         ),
         examiner=Examiner(judge=EmbeddedJudge(), repairer=NoRepairer(), author=order.author),
         seal=seal,
@@ -133,6 +190,7 @@ def request_of(
     question: str = "",
     profile: str = "standard",
     requested_by: str = "local",
+    settings: Settings | None = None,
 ) -> AgentRequest:
     """The request of an incident folder; whoever makes it cannot approve what the run does.
 
@@ -149,7 +207,7 @@ def request_of(
         run_id=new_run_id(),
         tenant=LOCAL_TENANT,
         question=question or told.question,
-        limits=PROFILES[profile],
+        limits=(settings or Settings()).agent.limits.of(profile),
         profile=profile,
         window=told.window,
         incident=told.id,

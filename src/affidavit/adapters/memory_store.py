@@ -13,10 +13,12 @@ from anyio.lowlevel import checkpoint
 
 from affidavit.adapters import standing as moves
 from affidavit.adapters.journal_text import Row, read_line, write_line
+from affidavit.adapters.memory_ceilings import MemoryCeilings, SpendBook
 from affidavit.adapters.standing import Standing
 from affidavit.contract.errors import RecordFailed
 from affidavit.contract.journal import Entry
 from affidavit.contract.states import is_terminal
+from affidavit.ports.ceiling import CeilingRule
 from affidavit.ports.store import (
     KEPT_KINDS,
     LISTED_MAX,
@@ -74,13 +76,18 @@ class MemoryStore:
     def __init__(self) -> None:
         self._runs: dict[str, _Run] = {}
         self._ids = count(1)
+        self._spend = SpendBook()
         self._closed = False
 
     def reopen(self) -> MemoryStore:
         """Another store on the same runs, as another process would have on the same file."""
         other = MemoryStore()
-        other._runs, other._ids = self._runs, self._ids
+        other._runs, other._ids, other._spend = self._runs, self._ids, self._spend
         return other
+
+    def ceilings(self, rule: CeilingRule) -> MemoryCeilings:
+        """The sums of all its runs, under that rule (`ports.ceiling.CeilingStore`)."""
+        return MemoryCeilings(rule, self._spend)
 
     async def create(self, head: RunHead, first: Append) -> None:
         """See `Store.create`; nothing here survives the process."""

@@ -23,11 +23,13 @@ from anyio.lowlevel import checkpoint
 from affidavit.adapters import sqlite_rows as rows
 from affidavit.adapters import standing as moves
 from affidavit.adapters.journal_text import read_line, write_line
+from affidavit.adapters.sqlite_ceilings import SqliteCeilings
 from affidavit.adapters.sqlite_errors import is_busy, record_failed
 from affidavit.adapters.sqlite_schema import Database, open_database, transaction
 from affidavit.adapters.standing import Standing
 from affidavit.contract.errors import RecordFailed
 from affidavit.contract.journal import Entry
+from affidavit.ports.ceiling import CeilingRule
 from affidavit.ports.store import (
     PAYLOADS_LIVE_US,
     Append,
@@ -190,6 +192,10 @@ class SqliteStore:
     async def inbox(self, run_id: str) -> tuple[Command, ...]:
         """See `Store.inbox`."""
         return await self._read(lambda connection: rows.commands(connection, run_id))
+
+    def ceilings(self, rule: CeilingRule) -> SqliteCeilings:
+        """The sums of all its runs, under that rule (`ports.ceiling.CeilingStore`)."""
+        return SqliteCeilings(self._write_quickly, rule)
 
     async def close(self) -> None:
         """See `Store.close`. The last one to close moves the log into the file."""

@@ -26,7 +26,7 @@ from affidavit.cli.opening import (
 from affidavit.cli.outlet import check_out, write_out
 from affidavit.cli.screen import LeftAtOnce, tell
 from affidavit.cli.signals import heeding_signals
-from affidavit.cli.thinking import Thinkers, think_again, think_with
+from affidavit.cli.thinking import Thinkers, think_again, think_with, under_ceilings
 from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.contract.journal import Entry
 from affidavit.contract.report import ReleaseRecord
@@ -34,6 +34,7 @@ from affidavit.core.fold import fold
 from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import Paused, World, drive, start, stored_release
 from affidavit.ports.store import Store
+from affidavit.settings import Settings
 from affidavit.wiring import incident_world, request_of
 
 DEMO_INCIDENT: Final = "slow-storefront"
@@ -60,6 +61,7 @@ class Order:
     out: Path | None = None
     as_json: bool = False
     thinkers: Thinkers = field(default_factory=Thinkers)
+    settings: Settings = field(default_factory=Settings)
 
 
 @dataclass(slots=True)
@@ -75,8 +77,13 @@ class Watcher:
 
 
 def demo(out: Path, *, as_json: bool) -> NoReturn:
-    """Diagnose the incident that ships with the project."""
-    diagnose(Order(demo_incident(), out=out, as_json=as_json))
+    """Diagnose the incident that ships with the project; no model is asked, whatever is set."""
+    check_out(out)
+    settings = settings_in_force()
+    order = Order(
+        demo_incident(), limits=settings.limits, out=out, as_json=as_json, settings=settings
+    )
+    _leave(partial(_diagnose, order))
 
 
 def demo_incident() -> Path:
@@ -99,8 +106,14 @@ def diagnose(order: Order) -> NoReturn:
     """Diagnose one incident, and exit with what its user got."""
     _check_question(order.question)
     check_out(order.out)
-    profile = order.limits or settings_in_force().limits
-    _leave(partial(_diagnose, replace(order, limits=profile)))
+    settings = settings_in_force()
+    order = replace(
+        order,
+        limits=order.limits or settings.limits,
+        thinkers=order.thinkers.or_configured(settings),
+        settings=settings,
+    )
+    _leave(partial(_diagnose, order))
 
 
 def _check_question(question: str) -> None:
@@ -122,17 +135,21 @@ def _check_question(question: str) -> None:
 
 async def _diagnose(order: Order) -> int:
     """The folder first, then the store: a folder that is refused leaves nothing behind."""
-    async with incident_world(order.source, MemoryStore(), listen=Watcher()) as (bare, incident):
+    async with incident_world(
+        order.source, MemoryStore(), listen=Watcher(), settings=order.settings
+    ) as (bare, incident):
         request = request_of(
             incident,
             order.source,
             question=order.question,
             profile=order.limits,
             requested_by=login(),
+            settings=order.settings,
         )
-        thinking = think_with(order.thinkers, bare, request)
+        thinking = think_with(order.thinkers, bare, request, order.settings)
         async with runs_at(order.store, may_make=True) as store:
             world = replace(thinking, driver=replace(bare.driver, store=store))
+            world = under_ceilings(world, store, order.settings)
             await start(world, request)
             tell(f"run {request.run_id}: {request.question}")
             return await conduct(world, store, request.run_id, order)
@@ -143,7 +160,15 @@ def resume(
 ) -> NoReturn:
     """Go on with a run where its journal stands; one that has ended shows its answer (K8)."""
     check_out(out)
-    order = Order(Path(), store=store, out=out, as_json=as_json, thinkers=thinkers or Thinkers())
+    settings = settings_in_force()
+    order = Order(
+        Path(),
+        store=store,
+        out=out,
+        as_json=as_json,
+        thinkers=thinkers or Thinkers(),
+        settings=settings,
+    )
     _leave(partial(_resume, run_id, order))
 
 
@@ -152,8 +177,11 @@ async def _resume(run_id: str, order: Order) -> int:
         await head_of(store, run_id)
         if await stored_release(store, run_id) is None:
             source = await source_of(store, run_id)
-            async with incident_world(source, store, listen=Watcher()) as (bare, _):
-                world = await think_again(order.thinkers, bare, store, run_id)
+            async with incident_world(source, store, listen=Watcher(), settings=order.settings) as (
+                bare,
+                _,
+            ):
+                world = await think_again(order.thinkers, bare, store, run_id, order.settings)
                 return await conduct(world, store, run_id, order)
         return await _show_stored(store, run_id, order)
 

@@ -21,7 +21,7 @@ from affidavit.application.gate import (
     reread,
 )
 from affidavit.cli import diagnosing
-from affidavit.cli.opening import head_of, runs_at, source_of
+from affidavit.cli.opening import head_of, runs_at, settings_in_force, source_of
 from affidavit.cli.outlet import check_out
 from affidavit.cli.screen import tell
 from affidavit.cli.thinking import Thinkers
@@ -62,7 +62,7 @@ async def _gate(order: GateOrder, options: GateOptions) -> int:
     """The answer was read; a store is opened, and made, only now."""
     asked = diagnosing.Order(Path(), store=options.store, out=options.out, as_json=options.as_json)
     async with runs_at(options.store, may_make=True) as store:
-        world = gate_world(order, store, listen=diagnosing.Watcher())
+        world = gate_world(order, store, listen=diagnosing.Watcher(), settings=settings_in_force())
         request = gate_request(order, new_run_id(), LOCAL_TENANT)
         await start(world, request, (order.artifact,))
         tell(f"run {request.run_id}: {request.question}")
@@ -100,7 +100,7 @@ async def _kept_order(run_id: str, url: str) -> GateOrder | None:
 
 async def _resume(run_id: str, order: GateOrder, asked: diagnosing.Order) -> int:
     async with runs_at(asked.store) as store:
-        world = gate_world(order, store, listen=diagnosing.Watcher())
+        world = gate_world(order, store, listen=diagnosing.Watcher(), settings=settings_in_force())
         return await diagnosing.conduct(world, store, run_id, asked)
 
 

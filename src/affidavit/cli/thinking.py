@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from affidavit.adapters.model_names import open_model
 from affidavit.adapters.transcript_model import RecordingModel
 from affidavit.application.minds import ModelMind
 from affidavit.contract.agent import AgentRequest
@@ -15,6 +14,8 @@ from affidavit.diagnose import World
 from affidavit.models.roster import Roster
 from affidavit.ports.model import Model
 from affidavit.ports.store import Store
+from affidavit.settings import Settings
+from affidavit.wiring import ceilings_of, models_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,19 @@ class Thinkers:
     judges: tuple[str, ...] = ()
     record: Path | None = None
 
+    def or_configured(self, settings: Settings) -> Thinkers:
+        """These, and where none was named those of the settings."""
+        configured = settings.models
+        return replace(
+            self,
+            models=self.models or configured.author,
+            judges=self.judges or configured.judge,
+        )
 
-def think_with(thinkers: Thinkers, world: World, request: AgentRequest) -> World:
+
+def think_with(
+    thinkers: Thinkers, world: World, request: AgentRequest, settings: Settings
+) -> World:
     """The world in which these models think.
 
     Raises InputRefused for a model that cannot be opened or a transcript that is there already;
@@ -38,12 +50,19 @@ def think_with(thinkers: Thinkers, world: World, request: AgentRequest) -> World
                 "there is no model to record", code="USAGE", hint="name one with --model"
             )
         return world
-    authors = tuple(open_model(name) for name in thinkers.models)
-    judges = tuple(open_model(name) for name in thinkers.judges)
+    authors = models_of(thinkers.models, settings)
+    judges = models_of(thinkers.judges, settings)
     if thinkers.record is not None:
         authors = tuple(_recorded(authors, thinkers.record))
         judges = tuple(_recorded(judges, thinkers.record.with_suffix(".judge.jsonl")))
     return ModelMind(Roster(authors, judges)).named(world, request)
+
+
+def under_ceilings(world: World, store: Store, settings: Settings) -> World:
+    """The world whose models are asked within the day's ceilings of that store (K3)."""
+    if not isinstance(world.mind, ModelMind):
+        return world
+    return replace(world, mind=replace(world.mind, ceilings=ceilings_of(store, settings)))
 
 
 def _recorded(models: tuple[Model, ...], file: Path) -> Iterator[Model]:
@@ -53,7 +72,9 @@ def _recorded(models: tuple[Model, ...], file: Path) -> Iterator[Model]:
         yield RecordingModel(model, own)
 
 
-async def think_again(thinkers: Thinkers, world: World, store: Store, run_id: str) -> World:
+async def think_again(
+    thinkers: Thinkers, world: World, store: Store, run_id: str, settings: Settings
+) -> World:
     """The world of a run that goes on: the same thinkers, by the names on its first line.
 
     Raises InputRefused (MODEL_NEEDED) where others, or none, were named.
@@ -62,12 +83,16 @@ async def think_again(thinkers: Thinkers, world: World, store: Store, run_id: st
     content = await store.artifact(run_id, str(lines[0].data["request_digest"]))
     if content is None:
         return world  # driving it will say that it has expired
-    bound = think_with(thinkers, world, AgentRequest.model_validate_json(content))
+    asked = AgentRequest.model_validate_json(content)
     began = (str(lines[0].data["agent"]), str(lines[0].data["judge"]))
-    if began != (bound.collection.investigator.name, bound.examiner.judge.name):
-        raise InputRefused(
-            f"run {run_id} was begun by {began[0]}, judged by {began[1]}",
-            code="MODEL_NEEDED",
-            hint="go on with the same --model and --judge",
-        )
-    return bound
+    bare = Thinkers()
+    # What the settings say today need not be what the run was begun with.
+    for choice in (thinkers.or_configured(settings), *([bare] if thinkers == bare else [])):
+        bound = under_ceilings(think_with(choice, world, asked, settings), store, settings)
+        if began == (bound.collection.investigator.name, bound.examiner.judge.name):
+            return bound
+    raise InputRefused(
+        f"run {run_id} was begun by {began[0]}, judged by {began[1]}",
+        code="MODEL_NEEDED",
+        hint="go on with the same --model and --judge",
+    )

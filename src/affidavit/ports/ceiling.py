@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from affidavit.contract.record import Record
 
@@ -40,3 +40,33 @@ class Ceilings(Protocol):
     async def settle(self, spent: CeilingRequest) -> None:
         """What the call came to, in place of what was held under that key; once and for all."""
         ...
+
+
+@runtime_checkable
+class CeilingStore(Protocol):
+    """A store that keeps ceilings beside its runs, over all processes that share it."""
+
+    def ceilings(self, rule: CeilingRule) -> Ceilings:
+        """Its sums, under that rule."""
+        ...
+
+
+def ceiling_reached(
+    rule: CeilingRule, asked: CeilingRequest, own: tuple[int, int], everybody: tuple[int, int]
+) -> str | None:
+    """The ceiling that has no room for the call: `tenant_day`, `global`, or None (pure).
+
+    `own` and `everybody` are the tokens and millionths that are held or spent that day.
+    """
+    if _exceeds(own, asked, rule.tenant_tokens, rule.tenant_micros):
+        return "tenant_day"
+    if _exceeds(everybody, asked, rule.global_tokens, rule.global_micros):
+        return "global"
+    return None
+
+
+def _exceeds(
+    spent: tuple[int, int], asked: CeilingRequest, tokens: int | None, micros: int | None
+) -> bool:
+    over_tokens = tokens is not None and spent[0] + asked.tokens > tokens
+    return over_tokens or (micros is not None and spent[1] + asked.micros > micros)
