@@ -31,6 +31,7 @@ from affidavit.contract.agent import (
 from affidavit.contract.errors import (
     BudgetSpent,
     DeadlineReached,
+    ModelFailed,
     PauseAsked,
     RecordFailed,
     RunCancelled,
@@ -43,6 +44,7 @@ from affidavit.core.breaker import Circuits, CircuitState
 from affidavit.core.canonical import digest
 from affidavit.core.run import Run, Stage
 from affidavit.guards.chain import GuardChain, Verdict
+from affidavit.guards.circuit import CIRCUIT_OPEN
 from affidavit.ledger.reader import take_snapshot
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.ports.store import Artifact
@@ -96,6 +98,9 @@ _ENDED: Final = {
 }
 """How collecting ends when a guard stops it with that status; any other status is a failure."""
 
+NO_MODEL_LEFT: Final = GuardResult(AgentStatus.FAILED, CIRCUIT_OPEN)
+"""What the circuit breaker's guard says when there is nobody to ask (E20)."""
+
 _CLOSED: Final = {
     Ending.CANCELLED: "CANCELLED",
     Ending.TIMED_OUT: "DEADLINE",
@@ -117,6 +122,8 @@ async def collect(run: Run, collection: Collection) -> None:
         raise
     except RunStopped as stop:
         await end_stopped(run, stop)
+    except ModelFailed:
+        await _end(run, Ending.NO_MODEL_LEFT, AgentStatus.FAILED)  # whoever decides has nobody left
     except Exception:  # noqa: BLE001 - an agent or a guard that breaks ends its own run only (D15)
         await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
     finally:
@@ -154,6 +161,8 @@ async def _advance(run: Run, collection: Collection) -> None:
 async def _end_guarded(run: Run, stop: GuardResult) -> None:
     """A guard ended the collection; one that fails, or means no end that there is, failed it."""
     ending = None if stop.status is None else _ENDED.get(stop.status)
+    if stop == NO_MODEL_LEFT:
+        ending = Ending.NO_MODEL_LEFT
     if ending is None or stop.status is None:
         await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
     else:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
+from affidavit.affidavit.recheck import Verdict, recheck
 from affidavit.application.minds import ModelMind
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.errors import InputRefused
@@ -15,7 +16,15 @@ from affidavit.contract.evidence import Fact, Line
 from affidavit.contract.journal import EventType
 from affidavit.contract.limits import Limits
 from affidavit.contract.report import ReleaseRecord
-from affidavit.contract.states import Emitter, FallbackType, ReleaseOutcome, RunState
+from affidavit.contract.states import (
+    AgentStatus,
+    ChatFailureCode,
+    Emitter,
+    FallbackType,
+    ReleaseOutcome,
+    RunState,
+)
+from affidavit.core.breaker import BreakerRule, Circuits, Outcome
 from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import World, drive, start
 from affidavit.models.roster import Roster
@@ -35,6 +44,7 @@ from affidavit.testing.scripted import ScriptedArguments
 from affidavit.testing.scripted_model import Line as Script
 from affidavit.testing.scripted_model import ScriptedModel, call_tools, say
 from affidavit.testing.virtual_clock import VirtualClock
+from affidavit.wiring import standard_guards
 from tests.support.runs import RUN_ID, reading, request
 from tests.support.worlds import Backend, true_draft, world
 
@@ -315,3 +325,39 @@ async def test_killed_at_any_write_no_model_is_asked_twice_for_a_recorded_answer
 async def test_whoever_is_replaced_keeps_the_world_as_it_was() -> None:
     bare = world([])
     assert ModelMind(Roster()).named(bare, request()) == replace(bare, mind=ModelMind(Roster()))
+
+
+@pytest.mark.spec("E20", "H8", "E18", "D11")
+@pytest.mark.fault("R23", "R75")
+@pytest.mark.parametrize("looked", [False, True], ids=["at once", "after a call"])
+async def test_without_a_model_left_the_run_fails_and_says_that_diagnosis_is_unavailable(
+    looked: bool,
+) -> None:
+    down = model_failure("MODEL_SERVER_ERROR")
+    first = [PROBE, down] if looked else [down]
+    store, clock = MemoryStore(), VirtualClock()
+    both = (ScriptedModel(first), ScriptedModel([down], name="second", vendor="other"))
+    async with clock.jumping():
+        release = await run_of(thinking(*both, store=store, clock=clock))
+    assert release.decision is DecisionId.D11
+    assert (release.run_state, release.outcome) == (RunState.FAILED, ReleaseOutcome.FAILED)
+    assert release.agent_status is AgentStatus.FAILED
+    assert release.failure_code is ChatFailureCode.DIAGNOSIS_UNAVAILABLE
+    assert release.usage.tool_calls == int(looked)
+    (sealed,) = [item for item in await store.artifacts(RUN_ID) if item.kind == "affidavit"]
+    assert recheck(sealed.content).verdict is Verdict.INTACT_SIGNER_UNKNOWN
+
+
+@pytest.mark.spec("E20", "H8", "H2")
+async def test_an_agent_all_of_whose_circuits_are_open_is_not_asked() -> None:
+    clock = VirtualClock()
+    model = ScriptedModel([PROBE])
+    told = thinking(model, clock=clock)
+    circuits = Circuits(clock, BreakerRule(failures_max=1))
+    circuits.breaker("model:test:scripted").enter().say(Outcome.FAILURE)
+    collection = replace(told.collection, circuits=circuits, guards=standard_guards())
+    async with clock.jumping():
+        release = await run_of(replace(told, collection=collection))
+    assert model.asked == []
+    assert release.failure_code is ChatFailureCode.DIAGNOSIS_UNAVAILABLE
+    assert release.agent_status is AgentStatus.FAILED

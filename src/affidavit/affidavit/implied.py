@@ -112,6 +112,8 @@ def _row(lines: _Lines, seen: Seen) -> DecisionId:
             return DecisionId.D12 if seen.facts else DecisionId.D13
         case _ if not lines.lawful:
             return DecisionId.D15
+        case Ending.NO_MODEL_LEFT:
+            return DecisionId.D11
         case ending if ending in _STOPPED:
             return DecisionId.D9 if seen.facts else DecisionId.D11
         case Ending.UNREADABLE:

@@ -177,6 +177,7 @@ _ENDINGS: Final[Mapping[str, str]] = {
     Ending.BUDGET_EXHAUSTED: "the budget is spent",
     Ending.TIMED_OUT: "the time is over",
     Ending.CANCELLED: "somebody cancelled the run",
+    Ending.NO_MODEL_LEFT: "every model failed, or is not asked now",
     Ending.INTERNAL_FAILURE: "something of ours broke",
 }
 

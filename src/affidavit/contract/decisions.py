@@ -160,7 +160,7 @@ DECISIONS: Final[Mapping[DecisionId, DecisionRow]] = MappingProxyType(
                 DecisionId.D11,
                 (RunState.FAILED,),
                 ReleaseOutcome.FAILED,
-                "stopped or unreadable, and no facts",
+                "stopped or unreadable, and no facts; or no model is left to think with",
                 failure_code=ChatFailureCode.DIAGNOSIS_UNAVAILABLE,
             ),
             _row(

@@ -8,9 +8,14 @@ one slot of a probe; a tool whose circuit is open is refused, and the run goes o
 
 from __future__ import annotations
 
+from typing import Final
+
 from affidavit.contract.agent import Action, AgentRequest, AgentState, GuardResult, Moment
 from affidavit.contract.states import AgentStatus
 from affidavit.guards.chain import CostClass
+
+CIRCUIT_OPEN: Final = "CIRCUIT_OPEN"
+"""The reason on record: every model of the agent is down."""
 
 
 class CircuitGuard:
@@ -24,5 +29,5 @@ class CircuitGuard:
     def check(self, state: AgentState, request: AgentRequest, action: Action | None) -> GuardResult:
         """An agent without a model, such as the playbook, depends on none."""
         if state.models and set(state.models) <= set(state.circuits_open):
-            return GuardResult(AgentStatus.FAILED, "CIRCUIT_OPEN")
+            return GuardResult(AgentStatus.FAILED, CIRCUIT_OPEN)
         return GuardResult()

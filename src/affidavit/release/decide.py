@@ -17,6 +17,7 @@ from affidavit.release.situation import (
     Stopped,
     Uncited,
     Unconcluded,
+    Unthinking,
 )
 
 
@@ -27,6 +28,8 @@ def decide(situation: Situation) -> DecisionId:
             return DecisionId.D14
         case Faulted():
             return DecisionId.D15
+        case Unthinking():
+            return DecisionId.D11
         case Spent(facts=facts):
             return DecisionId.D12 if facts else DecisionId.D13
         case Stopped(facts=facts):

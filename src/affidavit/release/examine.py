@@ -65,6 +65,7 @@ from affidavit.release.situation import (
     Stopped,
     Uncited,
     Unconcluded,
+    Unthinking,
 )
 from affidavit.release.withdrawal import Author, NoAuthor, withdraw
 from affidavit.verify.evidence import Refused, VerifiedDraft, check_evidence, check_references
@@ -166,6 +167,8 @@ def _without_draft(findings: Findings, progress: DiagnosisProgressSnapshot) -> S
             return Spent(timed_out=True, facts=facts)
         case Ending.CANCELLED:
             return Cancelled()
+        case Ending.NO_MODEL_LEFT:
+            return Unthinking()
         case Ending.INTERNAL_FAILURE:
             return Faulted()
 

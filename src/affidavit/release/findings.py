@@ -52,6 +52,7 @@ ENDINGS: Final[Mapping[Ending, _Pairs]] = MappingProxyType(
         ),
         Ending.TIMED_OUT: frozenset({(AgentStatus.TIMEOUT, _SPENT)}),
         Ending.CANCELLED: frozenset({(AgentStatus.CANCELLED, None)}),
+        Ending.NO_MODEL_LEFT: frozenset({(AgentStatus.FAILED, None)}),
         Ending.INTERNAL_FAILURE: frozenset({(AgentStatus.FAILED, None)}),
     }
 )

@@ -38,7 +38,14 @@ from affidavit.release.decide import decide, run_state_of
 from affidavit.release.fallback import FallbackImpossible, build_fallback, ground_of, reasons_of
 from affidavit.release.material import Gathered, NoMaterial, Supported
 from affidavit.release.requests import Requests, admit_requests
-from affidavit.release.situation import Cancelled, Cited, Faulted, Situation, Spent
+from affidavit.release.situation import (
+    Cancelled,
+    Cited,
+    Faulted,
+    Situation,
+    Spent,
+    Unthinking,
+)
 from affidavit.release.wording import REASONS, Reason
 from affidavit.verify.sentences import Sentence, number_sentences
 from affidavit.verify.support import SupportedDraft
@@ -210,7 +217,7 @@ def _end_of(situation: Situation, frame: Frame) -> _Status:
     match situation:
         case Cancelled():
             return AgentStatus.CANCELLED, None
-        case Faulted():
+        case Faulted() | Unthinking():
             return AgentStatus.FAILED, None
         case Spent(timed_out=True):
             return AgentStatus.TIMEOUT, spent

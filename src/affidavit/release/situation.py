@@ -54,6 +54,11 @@ class Faulted:
 
 
 @dataclass(frozen=True, slots=True)
+class Unthinking:
+    """Every model of the agent failed, or is not asked now: nobody decides the next step (H8)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Spent:
     """The budget or the time ran out, during collection or release (L4)."""
 
@@ -107,5 +112,7 @@ class Cited:
             raise ValueError("nobody withdraws less than nothing")
 
 
-Situation = Cancelled | Faulted | Spent | Stopped | Illegal | Unconcluded | Uncited | Cited
+Situation = (
+    Cancelled | Faulted | Unthinking | Spent | Stopped | Illegal | Unconcluded | Uncited | Cited
+)
 """Every situation that a release can find itself in."""

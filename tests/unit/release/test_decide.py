@@ -24,6 +24,7 @@ from affidavit.release.situation import (
     Stopped,
     Uncited,
     Unconcluded,
+    Unthinking,
 )
 
 pytestmark = pytest.mark.spec("L8")
@@ -50,6 +51,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "budget, no facts": ("D13", "BUDGET_EXHAUSTED", "FAILED"),
     "time, no facts": ("D13", "TIMED_OUT", "FAILED"),
     "cancelled": ("D14", "CANCELLED", "CANCELLED"),
+    "no model left": ("D11", "FAILED", "FAILED"),
     "internal failure": ("D15", "FAILED", "FAILED"),
 }
 """Section 10 of the specification, written a second time."""
@@ -86,6 +88,8 @@ def what_happened(situation: Situation) -> str:
             return "cancelled"
         case Faulted():
             return "internal failure"
+        case Unthinking():
+            return "no model left"
         case Spent(timed_out, facts):
             return f"{'time' if timed_out else 'budget'}, {'facts' if facts else 'no facts'}"
         case Stopped(_, True):
@@ -123,7 +127,7 @@ def test_the_walk_is_whole() -> None:
     """Every kind of situation is met, and every line of the second writing."""
     assert {type(item) for item in ALL} == set(get_args(Situation))
     assert {what_happened(item) for item in ALL} == set(TABLE)
-    assert len(ALL) == len(set(ALL)) == 2 + 4 + 8 + 2 + 8 + 6 + 24
+    assert len(ALL) == len(set(ALL)) == 3 + 4 + 8 + 2 + 8 + 6 + 24
 
 
 @pytest.mark.spec("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8")

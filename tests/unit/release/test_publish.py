@@ -36,6 +36,7 @@ from affidavit.release.situation import (
     Opinion,
     Spent,
     Unconcluded,
+    Unthinking,
 )
 from affidavit.release.wording import REASONS, Reason
 from affidavit.verify.support import SupportedDraft
@@ -204,6 +205,7 @@ async def test_a_supplied_call_is_never_shown_as_recorded(provenance: Provenance
     [
         (Cancelled(), {(AgentStatus.CANCELLED, None)}),
         (Faulted(), {(AgentStatus.FAILED, None)}),
+        (Unthinking(), {(AgentStatus.FAILED, None)}),
         (
             Spent(timed_out=True, facts=False),
             {(AgentStatus.TIMEOUT, DiagnosisStopReason.BUDGET_LIMIT_REACHED)},
@@ -218,7 +220,7 @@ async def test_a_supplied_call_is_never_shown_as_recorded(provenance: Provenance
     ],
 )
 def test_a_stop_names_itself_whatever_the_agent_had_done(
-    situation: Cancelled | Faulted | Spent,
+    situation: Cancelled | Faulted | Spent | Unthinking,
     ended: set[tuple[AgentStatus, DiagnosisStopReason | None]],
     status: AgentStatus,
 ) -> None:
