@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Final, TypeGuard
 
@@ -76,7 +77,7 @@ def read_series(source: Source, document: object) -> Reading | None:
             return _parallel(source, document, key)
     if all_have(document.get("Datapoints"), "Timestamp"):
         return _datapoints(source, document)
-    return None
+    return read_points(source, document)
 
 
 def parallel_samples(source: Source, node: Mapping[str, object], name: str) -> tuple[Value, ...]:
@@ -286,6 +287,105 @@ def _parallel(source: Source, document: Mapping[str, object], key: str) -> Readi
         for value in parallel_samples(source, entry, "value")
     ]
     return Reading("series", tuple(items)) if items else None
+
+
+def read_points(source: Source, document: Mapping[str, object]) -> Reading | None:
+    """A metric with its points, or with several series of points under their labels.
+
+    What the outer object says of unit and statistic holds for every series that says nothing else.
+    """
+    listed = next((value for key in _SERIES_KEYS if is_records(value := document.get(key))), None)
+    entries = listed if listed is not None and not _points(listed) else [document]
+    items: list[Item] = []
+    context: list[Fact] = []
+    for entry in entries:
+        points = next((found for key in _POINTS_KEYS if (found := _points(entry.get(key)))), ())
+        labels = _labels_beside(entry) if entry is not document else {}
+        if not points or len(points) < _listed(entry):
+            return None
+        items.extend(_pointed(source, document, entry, labels, points))
+        if labels:
+            cells = tuple(to_cell(name, text) for name, text in labels.items())
+            context.append(Row(subject=next(iter(labels.values())), cells=cells))
+    about = _labels_beside(document)
+    if about:
+        context.append(
+            Row(subject=None, cells=tuple(to_cell(name, text) for name, text in about.items()))
+        )
+    return Reading("series", tuple(items), tuple(context)) if items else None
+
+
+_SERIES_KEYS: Final = ("series", "results", "result", "data", "metrics")
+_POINTS_KEYS: Final = ("points", "datapoints", "samples", "values", "data")
+_NUMBER_KEYS: Final = ("value", "v", "val", "y")
+_METRIC_KEYS: Final = ("metric", "metric_name", "name", "label", "id")
+_MEASURE_KEYS: Final = frozenset({"unit", "units", "stat", "statistic", "agg", "aggregation"})
+
+
+def _listed(entry: Mapping[str, object]) -> int:
+    """How many points an object lists, whatever they hold."""
+    return next((len(held) for key in _POINTS_KEYS if is_list(held := entry.get(key))), 0)
+
+
+def _points(listed: object) -> tuple[tuple[datetime, Decimal], ...]:
+    """The moments and numbers of a list of objects that hold one of each."""
+    found: list[tuple[datetime, Decimal]] = []
+    for point in listed if is_records(listed) else ():
+        at = next((at for key in _POINT_TIMES if (at := to_instant(point.get(key)))), None)
+        number = next(
+            (n for key in _NUMBER_KEYS if (n := _number(point.get(key))) is not None), None
+        )
+        if at is not None and number is not None and len(point) <= 3:
+            found.append((at, number))
+    return tuple(found)
+
+
+def _labels_beside(entry: Mapping[str, object]) -> dict[str, str]:
+    """The short texts of an object that say what its points are of."""
+    labels = {
+        clean(str(key))[:200]: clean(str(value))[:200]
+        for key, value in entry.items()
+        if isinstance(value, (str, int)) and not isinstance(value, bool)
+    }
+    inner = entry.get("labels", entry.get("tags"))
+    return {**labels, **labels_of(inner)}
+
+
+def _pointed(
+    source: Source,
+    document: Mapping[str, object],
+    entry: Mapping[str, object],
+    labels: Mapping[str, str],
+    points: tuple[tuple[datetime, Decimal], ...],
+) -> list[Item]:
+    """Each point as a reading of the entry that its labels name."""
+    outer = _text(document, *_METRIC_KEYS) or source.argument("metric", "metric_name", "query")
+    own = _text(entry, *_METRIC_KEYS)
+    attribute = (outer or own or "value")[:QUERY_CHARS_MAX]
+    names = [
+        text for name, text in labels.items()
+        if name not in _MEASURE_KEYS and text != attribute
+    ]  # fmt: skip
+    subject = "/".join(names[:LABELS_MAX]) or source.subject or _text(document, "service", "host")
+    unit = _text(entry, "unit", "units") or _text(document, "unit", "units")
+    statistic = _text(entry, *_STATISTIC_KEYS) or _text(document, *_STATISTIC_KEYS)
+    return [
+        Item(
+            (
+                Value(
+                    subject=subject or attribute,
+                    attribute=attribute,
+                    statistic=statistic,
+                    quantity=Quantity(number=number, unit=_unit_text(unit) or unit_of(attribute)),
+                    at=at,
+                ),
+            )
+        )
+        for at, number in points
+    ]
+
+
+_STATISTIC_KEYS: Final = ("stat", "statistic", "aggregation", "agg")
 
 
 def _datapoints(source: Source, document: Mapping[str, object]) -> Reading | None:

@@ -84,7 +84,7 @@ class _Columns:
 
 def find_table(source: Source, lines: Sequence[str], start: int) -> Block | None:
     """The table whose header is the line at `start`, or None."""
-    for reader in (_piped, _spaced, _aligned, _separated):
+    for reader in (_piped, _spaced, _aligned, _fixed, _separated):
         block = reader(source, lines, start)
         if block is not None:
             return block
@@ -147,7 +147,9 @@ def _aligned(source: Source, lines: Sequence[str], start: int) -> Block | None:
         following = _spans(lines[start + 1]) if start + 1 < len(lines) else []
         plain = all(re.fullmatch(r"[A-Z][A-Za-z%() /:._-]{0,40}", name) for name in names)
         enough = len(names) > 2 or names[0] in _PAIR_HEADS
-        if not plain or not enough or len(following) < len(names) - 1:
+        if not (plain and enough and len(following) >= len(names) - 1) and not _is_named(
+            names, spans, lines[start + 1 : start + 1 + ALIGNED_LINES]
+        ):
             return None
         if any(name.endswith(":") for name in names):
             return None
@@ -167,6 +169,30 @@ def _aligned(source: Source, lines: Sequence[str], start: int) -> Block | None:
     return Block(
         _items(source, columns, rows, lines[start : start + (2 if ruled else 1)]), end - start
     )
+
+
+def _is_named(names: Sequence[str], spans: Sequence[tuple[int, int]], below: Sequence[str]) -> bool:
+    """Whether plain names stand over columns: each text below begins or ends where a name does.
+
+    Two names over one line could be two words; they need a second line that says the same.
+    """
+    rows = [line for line in below if line.strip()]
+    if not all(_PLAIN_NAME.fullmatch(name) for name in names) or not rows:
+        return False
+    if len(names) < 3 and len(rows) < 2:
+        return False
+    starts, ends = {begin for begin, _ in spans}, {end for _, end in spans}
+    for line in rows:
+        found = _spans(line)
+        fitting = sum(1 for begin, end in found if begin in starts or end in ends)
+        if len(found) < 2 or fitting < len(found):
+            return False
+    return True
+
+
+ALIGNED_LINES: Final = 3
+"""Lines below a header of plain names that have to stand in its columns."""
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z%][\w.%()/:-]{0,40}(?: [A-Za-z][\w.%()/:-]{0,40}){0,2}")
 
 
 def _is_rule(line: str, columns: int) -> bool:
@@ -211,6 +237,37 @@ def _next(header: Sequence[tuple[int, int]], index: int) -> int:
 
 def _overlap(begin: int, end: int, start: int, stop: int) -> int:
     return min(end, stop) - max(begin, start)
+
+
+def _fixed(source: Source, lines: Sequence[str], start: int) -> Block | None:
+    """Columns of one-word names, some a single space apart: each word below begins where one does."""
+    heads = [found.span() for found in _WORD.finditer(lines[start])]
+    names = tuple(lines[start][begin:end] for begin, end in heads)
+    if not FIXED_MIN <= len(names) <= COLUMNS_MAX or len(set(names)) < len(names):
+        return None
+    if not all(_PLAIN_NAME.fullmatch(name) for name in names) or "  " not in lines[start].strip():
+        return None
+    starts = {begin for begin, _ in heads}
+    end = start + 1
+    while end < len(lines) and (words := [item.start() for item in _WORD.finditer(lines[end])]):
+        if len(words) < 2 or not starts.issuperset(words):
+            break
+        end += 1
+    if end == start + 1:
+        return None
+    edges = [begin for begin, _ in heads] + [FACT_CHARS_MAX * 10]
+    columns = _Columns(
+        names,
+        lambda line: [line[one:two].strip() for one, two in zip(edges, edges[1:], strict=False)],
+    )
+    return Block(
+        _items(source, columns, lines[start + 1 : end], lines[start : start + 1]), end - start
+    )
+
+
+FIXED_MIN: Final = 4
+"""Fewer words in a row over words in a row may be two sentences."""
+_WORD: Final = re.compile(r"\S{1,200}")
 
 
 # --- Columns with one space between them: ps, df, top, free, vmstat ----------------------------

@@ -19,6 +19,7 @@ from affidavit.verify.prose import (
 from affidavit.verify.prose.binding import bind, content_of
 from affidavit.verify.prose.clauses import Clause, split_clauses, split_statements
 from affidavit.verify.prose.desk import TOLD, Desk
+from affidavit.verify.prose.dividing import divide
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
@@ -160,16 +161,33 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
 
     What neither way proves is refused as it was the first time.
     """
-    kept, before, counted = sheet.findings.copy(), sheet.before, sheet.counted
+    start = sheet.mark()
     _check_clause(sheet, clause, effect=effect)
-    first, after = sheet.findings, (sheet.before, sheet.counted)
-    if not clause.topics or clause.bound or len(first.codes) == len(kept.codes):
+    if len(sheet.findings.notes) == start.notes:
         return
-    codes = len(kept.codes)
-    sheet.findings, sheet.before, sheet.counted = kept, before, counted
-    _check_clause(sheet, Clause(clause.tokens), effect=effect)
-    if len(sheet.findings.codes) > codes:
-        sheet.findings, (sheet.before, sheet.counted) = first, after
+    first = sheet.mark()
+    if clause.topics and not clause.bound:
+        sheet.reset(start)
+        _check_clause(sheet, Clause(clause.tokens), effect=effect)
+        if len(sheet.findings.notes) == start.notes:
+            return
+    parts = divide(clause)
+    if parts:
+        sheet.reset(start)
+        for part in parts:
+            _check_part(sheet, part, effect=effect)
+        if len(sheet.findings.notes) == start.notes:
+            return
+    sheet.reset(first)
+
+
+def _check_part(sheet: Sheet, part: Clause, *, effect: bool) -> None:
+    """A part of a clause about the names before it, else by itself."""
+    start = sheet.mark()
+    _check_clause(sheet, part, effect=effect)
+    if len(sheet.findings.notes) > start.notes and part.topics and not part.bound:
+        sheet.reset(start)
+        _check_clause(sheet, Clause(part.tokens), effect=effect)
 
 
 def _check_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:

@@ -16,6 +16,7 @@ from affidavit.contract.evidence import Envelope, Line, Scope
 from affidavit.contract.snapshots import VerifiedCall
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from affidavit.verify.prose.clauses import split_clauses, split_statements
+from affidavit.verify.prose.glosses import ANTONYMS
 from affidavit.verify.prose.markers import causal_in
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.numbering import is_whole_at, mark_labels
@@ -187,9 +188,9 @@ _UN: Final = re.compile(r"(?:un|in|im|non-?|dis|not-?)([a-z]{4,})")
 def _denied_places(call: CallView, low: str) -> frozenset[int]:
     """`inactive`, `unhealthy`: the records that deny what it denies."""
     negated = _UN.fullmatch(low)
-    if negated is None:
+    if negated is None and low not in ANTONYMS:
         return frozenset()
-    base = stem(negated[1])
+    base = stem(ANTONYMS[low] if negated is None else negated[1])
     return frozenset(
         place for place in call.by_stem.get(base, frozenset())
         if denies(call.records[place], frozenset({base}))

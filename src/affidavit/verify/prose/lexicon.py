@@ -10,6 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.verify.prose.glosses import GLOSSES
 from affidavit.verify.statements.words import stem
 
 
@@ -338,7 +339,7 @@ _ROLES: Final[tuple[tuple[Role, frozenset[str]], ...]] = (
 
 def alike(word: str) -> frozenset[str]:
     """The stems that mean the same in a report, the stem itself among them."""
-    return _ALIKE_OF.get(word, frozenset({word}))
+    return _ALIKE_OF.get(word, frozenset({word})) | GLOSSES.get(word, frozenset())
 
 
 def role_of(word: str) -> Role:

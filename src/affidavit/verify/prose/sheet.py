@@ -82,6 +82,16 @@ class Context:
     topics: tuple[Token, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A sheet as it stood: its findings, what came before, and how many notes there were."""
+
+    findings: Findings
+    before: Binding | None
+    counted: tuple[str, frozenset[int]]
+    notes: int
+
+
 @dataclass(slots=True)
 class Sheet:
     """One sentence being checked: `before` is the binding of the clause before, `counted` the
@@ -94,6 +104,15 @@ class Sheet:
     before: Binding | None = None
     said: tuple[Token, ...] = ()
     counted: tuple[str, frozenset[int]] = ("", frozenset())
+
+    def mark(self) -> Mark:
+        """Where the sheet stands, to come back to when a way of reading proves nothing."""
+        return Mark(self.findings.copy(), self.before, self.counted, len(self.findings.notes))
+
+    def reset(self, mark: Mark) -> None:
+        """Go back to a mark."""
+        self.findings = mark.findings.copy()
+        self.before, self.counted = mark.before, mark.counted
 
     def refuse(self, code: SupportCode, what: str = "") -> None:
         """Note a code against the sentence."""

@@ -26,6 +26,7 @@ from affidavit.verify.prose.lexicon import (
     alike,
     role_of,
 )
+from affidavit.verify.prose.neutral import NEUTRAL
 from affidavit.verify.statements.moments import Moment, find_moments
 from affidavit.verify.statements.units import UNITS, Stated, read_duration, unit_of
 from affidavit.verify.statements.words import stem
@@ -342,7 +343,11 @@ def _word(core: str, start: int, *, first: bool) -> Token:
         return Token(Kind.NAME, core, start, end, Role.CONTENT, _name_stems(core), proper=True)
     base = stem(core)
     proper = core[0].isupper() and not first and len(core) > 1
-    role = Role.CONTENT if proper and role_of(base) is Role.FREE else role_of(base)
+    role = role_of(base)
+    if role is Role.CONTENT and low in NEUTRAL:
+        role = Role.FREE
+    if proper and role is Role.FREE:
+        role = Role.CONTENT
     return Token(Kind.WORD, core, start, end, role, alike(base), proper=proper)
 
 

@@ -136,7 +136,7 @@ def _may_stand(sheet: Sheet, clause: Clause, place: int, *, effect: bool) -> boo
     if token.stems & sheet.context.granted.stems:
         return True
     asked = effect or sheet.context.part is Part.CONCLUSION
-    return (asked and sheet.desk.restates(token)) or _is_linking(sheet, token)
+    return (asked and sheet.desk.restates(token)) or _is_known_plain(sheet, token)
 
 
 def _plain_left(sheet: Sheet, clause: Clause, held: set[Token]) -> int:
@@ -163,9 +163,14 @@ def _is_elsewhere(sheet: Sheet, clause: Clause, token: Token, chosen: list[Bindi
     return False
 
 
-def _is_linking(sheet: Sheet, token: Token) -> bool:
-    """A conclusion may join what was told apart, with words that claim nothing themselves."""
-    return sheet.context.part is Part.CONCLUSION and not nouns.claims(token) and sheet.knows(token)
+def _is_known_plain(sheet: Sheet, token: Token) -> bool:
+    """Whether a word that claims nothing itself is one that the cited results or the run speak of."""
+    if nouns.claims(token) or token.proper:
+        return False
+    return sheet.knows(token) or any(
+        sheet.desk.places(call, token) or sheet.desk.is_about(call, token)
+        for call in sheet.desk.wide
+    )
 
 
 def _unbound(sheet: Sheet, content: tuple[Token, ...]) -> None:

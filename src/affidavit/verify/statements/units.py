@@ -115,11 +115,27 @@ def unit_of(text: str) -> Unit | None:
 
 
 def named_unit(words: tuple[str, ...]) -> str:
-    """The unit in a field's name, from its words in order; empty for none."""
-    for word in reversed(words):
+    """The unit in a field's name, from its words in order; empty for none.
+
+    A short one (`queued_s`, `duration_min`) is a unit only behind another word, and "min" only
+    behind one of time: else it is a minimum.
+    """
+    for place in range(len(words) - 1, -1, -1):
+        word = words[place]
         if word in _NAMED:
             return _NAMED[word]
+        if place and word == "s":
+            return "s"
+        if place and word in {"min", "h", "d"} and words[place - 1] in _TIMED:
+            return word
     return ""
+
+
+_TIMED: Final = frozenset(
+    "duration time elapsed uptime age wait waited runtime took interval window timeout ttl delay "
+    "queued lag period took".split()
+)
+"""What a field measures in time where its name says so."""
 
 
 @dataclass(frozen=True, slots=True)
