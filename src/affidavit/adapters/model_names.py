@@ -1,11 +1,12 @@
-"""From what a user writes to a model: `exec:COMMAND`, `mailbox:FOLDER`, `replay:FILE`,
-`VENDOR:NAME`."""
+"""From what a user writes to a model: `exec:COMMAND`, `mailbox:FOLDER`,
+`deferred:FOLDER`, `replay:FILE`, `VENDOR:NAME`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final
 
+from affidavit.adapters.deferred_model import DeferredModel
 from affidavit.adapters.exec_model import ExecModel
 from affidavit.adapters.mailbox_model import MailboxModel
 from affidavit.adapters.pydantic_ai_model import VENDORS, open_vendor_model
@@ -13,7 +14,7 @@ from affidavit.adapters.transcript_model import ReplayModel
 from affidavit.contract.errors import InputRefused
 from affidavit.ports.model import Model
 
-LOCAL: Final = ("exec", "mailbox", "replay")
+LOCAL: Final = ("exec", "mailbox", "deferred", "replay")
 """Kinds that need no package and no network."""
 
 
@@ -30,6 +31,8 @@ def open_model(spec: str) -> Model:
             return ExecModel.parse(rest)
         case "mailbox":
             return MailboxModel.parse(rest)
+        case "deferred":
+            return DeferredModel.parse(rest)
         case "replay":
             return ReplayModel.read(Path(rest))
         case vendor if vendor in VENDORS:

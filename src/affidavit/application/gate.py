@@ -49,8 +49,12 @@ from affidavit.tools.supplied_run import SuppliedAnswer, record_supplied
 ORDER_BYTES_MAX: Final = 32_000_000
 """A thousand calls of 32 KB each; what is larger is a dump, and no answer."""
 
-STANDARD: Final = PROFILES["standard"]
-"""Time for the checks, and tokens for a model that judges, as a standard run has them."""
+TIMEOUT_S: Final = PROFILES["standard"].timeout_s
+"""Time for the checks, as a standard run has it."""
+
+TOKENS: Final = PROFILES["research"].tokens
+"""Nothing is collected, so all tokens are the judge's: enough for the largest request that a judge
+is sent."""
 
 TOOL_CHARS_MAX: Final = 64
 """As long as the journal lets any tool's name be."""
@@ -169,8 +173,8 @@ def gate_request(order: GateOrder, run_id: str, tenant: str) -> AgentRequest:
         question=order.answer.question,
         limits=Limits(
             iterations=2,
-            tokens=STANDARD.tokens,
-            timeout_s=STANDARD.timeout_s,
+            tokens=TOKENS,
+            timeout_s=TIMEOUT_S,
             tool_calls=max(1, len(order.answer.tool_calls)),
             concurrency=1,
         ),

@@ -363,12 +363,16 @@ def eval_gate(
     files: Annotated[
         list[Path], typer.Argument(help="Labelled answers, JSON lines.", metavar="FILE…")
     ],
+    judge: Judges = None,
+    record: Annotated[
+        Path | None, typer.Option("--record", help="Write what the judge is asked and says here.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Score the gate over labelled answers. Exit: 1 when something unsupported was published."""
     from affidavit.cli import scoring
 
-    scoring.score(tuple(files), as_json=as_json)
+    scoring.score(scoring.ScoreOptions(tuple(files), tuple(judge or ()), record, as_json))
 
 
 def run() -> NoReturn:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from affidavit.adapters.transcript_model import RecordingModel
+from affidavit.adapters.model_names import open_model
+from affidavit.adapters.transcript_model import RecordingModel, ReplayModel
 from affidavit.application.minds import ModelMind
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
@@ -63,6 +64,22 @@ def under_ceilings(world: World, store: Store, settings: Settings) -> World:
     if not isinstance(world.mind, ModelMind):
         return world
     return replace(world, mind=replace(world.mind, ceilings=ceilings_of(store, settings)))
+
+
+def judges_of(names: tuple[str, ...], record: Path | None) -> tuple[Model, ...]:
+    """The judges of a score, put on record where a file is named; a replay is held to its lines.
+
+    Raises InputRefused as `think_with` does.
+    """
+    if record is not None and not names:
+        raise InputRefused(
+            "there is no judge to record", code="USAGE", hint="name one with --judge"
+        )
+    judges = tuple(open_model(name) for name in names)
+    for judge in judges:
+        if isinstance(judge, ReplayModel):
+            judge.strict = True
+    return judges if record is None else tuple(_recorded(judges, record))
 
 
 def _recorded(models: tuple[Model, ...], file: Path) -> Iterator[Model]:

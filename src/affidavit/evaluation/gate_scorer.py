@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.application.gate import gate_request, order_of
+from affidavit.application.minds import ModelMind
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.draft import DraftUnreadable
 from affidavit.contract.errors import AffidavitError, InputRefused
@@ -43,6 +45,15 @@ class Finding(StrEnum):
     FACTS_ONLY = "FACTS_ONLY"
     REFUSED = "REFUSED"
     BROKEN = "BROKEN"
+
+
+JUDGE_FAILED: Final = frozenset({"ANSWER_INVALID", "ANSWER_MALFORMED", "MODEL_ANSWER_MALFORMED"})
+"""Results of an attempt at a verdict in which a judge answered, and its answer was none."""
+
+WEIGHED: Final = frozenset(
+    {DecisionId.D1, DecisionId.D2, DecisionId.D2B, DecisionId.D4, DecisionId.D5}
+)
+"""The decisions about the words of a validly cited draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,20 +187,31 @@ async def score_gate(
     """Every case, one after the other; `told` hears of each when it is done."""
     scored: list[CaseScore] = []
     for case in cases:
-        plain = await _try(case, withdraw=False)
-        again = plain.askable and plain.finding is not Finding.PUBLISHED
-        item = CaseScore(case, plain, await _try(case, withdraw=True) if again else plain)
+        item = await score_case(case)
         if told is not None:
             told(item)
         scored.append(item)
     return GateScore(tuple(scored))
 
 
-async def _try(case: GateCase, *, withdraw: bool) -> Trial:
+async def score_case(
+    case: GateCase, mind: Callable[[], ModelMind | None] = lambda: None
+) -> CaseScore:
+    """One case as it stands, and with consent where its author would be asked.
+
+    `mind` makes the judge of each run anew; without one the embedded judge judges.
+    """
+    plain = await _try(case, mind(), withdraw=False)
+    if not plain.askable or plain.finding is Finding.PUBLISHED:
+        return CaseScore(case, plain, plain)
+    return CaseScore(case, plain, await _try(case, mind(), withdraw=True))
+
+
+async def _try(case: GateCase, mind: ModelMind | None, *, withdraw: bool) -> Trial:
     """One whole run. Whatever breaks in it is this trial's, and no other's."""
     store = MemoryStore()
     try:
-        return await _run(store, case, withdraw=withdraw)
+        return await _run(store, case, mind, withdraw=withdraw)
     except InputRefused as refused:
         return Trial(Finding.REFUSED, codes=(refused.code,), why=refused.message)
     except AffidavitError as error:
@@ -200,17 +222,21 @@ async def _try(case: GateCase, *, withdraw: bool) -> Trial:
         await store.close()
 
 
-async def _run(store: Store, case: GateCase, *, withdraw: bool) -> Trial:
+async def _run(store: Store, case: GateCase, mind: ModelMind | None, *, withdraw: bool) -> Trial:
     began_s = time.perf_counter()
     order = order_of(case.answer, withdraw=withdraw)
     request = gate_request(order, new_run_id(), LOCAL_TENANT)
     world = gate_world(order, store)
+    world = mind.named(world, request) if mind is not None else world
     await start(world, request, (order.artifact,))
     release = await drive(request.run_id, world)
     elapsed_ms = (time.perf_counter() - began_s) * 1000
     if not isinstance(release, ReleaseRecord) or release.decision is DecisionId.D15:
         return Trial(Finding.BROKEN, why="the run broke inside")
     journal = await store.read(request.run_id)
+    lost = lost_verdict(release.decision, _attempts(journal))
+    if lost:
+        return Trial(Finding.BROKEN, str(release.decision), why=lost)
     return Trial(
         finding=_finding(release),
         decision=str(release.decision),
@@ -220,6 +246,23 @@ async def _run(store: Store, case: GateCase, *, withdraw: bool) -> Trial:
         statements=await _statements(store, request.run_id, journal),
         elapsed_ms=elapsed_ms,
     )
+
+
+def _attempts(journal: Sequence[Entry]) -> tuple[str, ...]:
+    """What became of each attempt at a verdict."""
+    attempts = (e for e in journal if e.type is EventType.SEMANTIC_GUARD_ATTEMPT)
+    return tuple(str(entry.data["result"]) for entry in attempts)
+
+
+def lost_verdict(decision: DecisionId, attempts: Sequence[str]) -> str:
+    """Why a case without a verdict cannot be evaluated; "" where it can.
+
+    A judge that answers nonsense has failed, and that counts. One that was never reached has not.
+    """
+    reached = any(code in JUDGE_FAILED for code in attempts)
+    if decision is not DecisionId.D5 or reached:
+        return ""
+    return f"no answer of the judge: {', '.join(dict.fromkeys(attempts))}"
 
 
 def _finding(release: ReleaseRecord) -> Finding:

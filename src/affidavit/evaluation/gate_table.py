@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
 from affidavit.evaluation.gate_cases import Form, Label
+from affidavit.evaluation.gate_judging import JudgedScore
 from affidavit.evaluation.gate_scorer import CaseScore, Finding, GateScore
 from affidavit.evaluation.proportions import Share
 
@@ -150,6 +151,47 @@ def _table(score: GateScore) -> Iterator[str]:
     yield from _codes("Why honest answers were held", score, Label.SUPPORTED, Label.WITHDRAWABLE)
     yield from _codes("Why false ones were held", score, Label.UNSUPPORTED)
     yield from _wrong(score)
+
+
+def judged_json(judged: JudgedScore) -> dict[str, object]:
+    """The three scores of the same answers, each whole."""
+    return {name.split()[0]: score_json(score) for name, score in judged.named()}
+
+
+def render_judged(judged: JudgedScore) -> str:
+    """The three scores side by side, then the table of both together; no final line break."""
+    return "\n".join((*_side_by_side(judged), "", "Both together", *_table(judged.both)))
+
+
+def _side_by_side(judged: JudgedScore) -> Iterator[str]:
+    scores = tuple(judged.named())
+    yield f"{'':34}{''.join(f'{name:>24}' for name, _ in scores)}"
+    evaluated = (f"{len(score.evaluated)} of {len(score.cases)}" for _, score in scores)
+    yield f"{'evaluated':34}{''.join(f'{text:>24}' for text in evaluated)}"
+    for _, title, read in _LINES:
+        yield f"{title:34}{''.join(f'{_short(read(score)):>24}' for _, score in scores)}".rstrip()
+    accuracies = "".join(f"{_percent(score.balanced_accuracy()):>24}" for _, score in scores)
+    yield f"{'balanced accuracy':34}{accuracies}"
+    yield ""
+    yield f"{'Right, by category':34}{''.join(f'{name:>24}' for name, _ in scores)}"
+    by_score = [_groups(score, lambda item: item.case.category) for _, score in scores]
+    for name in dict.fromkeys(name for groups in by_score for name in groups):
+        shown = "".join(f"{_right(groups.get(name, [])):>24}" for groups in by_score)
+        yield f"  {_plain(name)[:31]:32}{shown}".rstrip()
+
+
+def _short(share: Share) -> str:
+    interval = share.interval()
+    if interval is None:
+        return "–"
+    low, high = (f"{100 * value:.0f}" for value in interval)
+    return f"{share.hits}/{share.of} {_percent(share.value)} [{low}, {high}]"
+
+
+def _right(items: list[CaseScore]) -> str:
+    false = sum(item.is_false for item in items)
+    marked = f", {false} false" if false else ""
+    return f"{sum(item.is_right for item in items)}/{len(items)}{marked}"
 
 
 def _line(title: str, share: Share) -> str:

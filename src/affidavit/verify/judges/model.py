@@ -17,7 +17,6 @@ from typing import Final
 
 from affidavit.contract.draft import DraftCandidate
 from affidavit.contract.errors import ModelFailed
-from affidavit.contract.evidence import Fact
 from affidavit.contract.limits import Limits
 from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
 from affidavit.core.budget import bound_of, room_bytes
@@ -32,6 +31,7 @@ from affidavit.ports.model import (
     encode_request,
 )
 from affidavit.verify.judges import JudgeVerdict
+from affidavit.verify.judges.exhibit import exhibit
 from affidavit.verify.judges.worksheet import WorksheetRefused, read_verdict, worksheet_schema
 from affidavit.verify.sentences import Sentence, number_sentences
 
@@ -45,23 +45,33 @@ Fill one row for each numbered sentence:
 - issue: NONE where nothing is unsupported; else what is wrong.
 - verdict: SUPPORTED only if every word that states something is carried.
 Then verdict over all: SUPPORTED only if every row is; and a short reason.
-A cause needs evidence that states or shows it; that two things changed together is none. An empty
-result carries only that nothing matched in its scope.
+Check each number, unit, statistic, time, window, name, direction, order and quantifier against the
+lines; count, add, convert and round yourself. One record may stand in several lines, as text, as
+cells and as a value; "items" says how many records there are. Paraphrase, translation and what
+follows beyond doubt are carried. What another shown result of the same thing and time refutes is
+CONTRADICTED. What is cut or not shown proves nothing about the whole.
+A cause needs evidence that states it (where only an application says so, a second record of either
+end), or an abnormality at the cause that began before the symptom with a recorded path to it. That
+two things changed together, or one after the other, is none; nor are guidance, an alert, or words
+that a caller could have written (emitter request). The deepest thing that was seen need not be the
+cause. An empty result carries only that nothing matched in its scope; an error carries nothing.
+ACTION: advice is not judged, but every fact that it takes for granted is. SCOPE: it may not claim
+more than was looked at. Both may have no evidence_ids.
 
 Examples, in pairs:
-1a evidence: latency of cart p95 went from 20 ms to 900 ms. "The p95 latency of cart rose from 20 ms
-   to 900 ms." SUPPORTED, NONE.
-1b same evidence. "The p95 latency of cart rose from 20 ms to 9 s." UNSUPPORTED,
-   WRONG_NUMBER_OR_TIME, ["9 s"].
-2a evidence: kubelet: Container cart was OOMKilled. "The container cart was killed because it ran
-   out of memory." SUPPORTED, NONE.
-2b evidence: a deploy of cart at 10:02; errors of cart from 10:03. "The deploy caused the errors of
-   cart." UNSUPPORTED, CAUSE_NOT_SHOWN, ["caused"].
-3a evidence: an empty result for "timeout" in the logs of cart. "No log line of cart matched
+1a evidence: checkout logs "payment timeout after 5000 ms". "checkout logged a payment timeout after
+   5000 ms." SUPPORTED, NONE.
+1b same evidence. "The connection pool of payment is exhausted." UNSUPPORTED, NOT_IN_EVIDENCE,
+   ["connection pool of payment is exhausted"].
+2a evidence: an empty result for "timeout" in the logs of cart. "No log line of cart matched
    timeout." SUPPORTED, NONE.
-3b same evidence. "There were no timeouts in cart." UNSUPPORTED, OVERSTATED, ["no timeouts"].
-4a evidence: 5 errors of pay. "pay had 5 errors." SUPPORTED, NONE.
-4b same evidence. "cart had 5 errors." UNSUPPORTED, WRONG_SUBJECT, ["cart"]."""
+2b same evidence. "cart did not fail." UNSUPPORTED, OVERSTATED, ["did not fail"].
+3a evidence: a deploy of cart at 10:02; its errors from 10:03. "cart was deployed at 10:02, before
+   its errors began." SUPPORTED, NONE.
+3b same evidence. "cart fails because of the deploy at 10:02." UNSUPPORTED, CAUSE_NOT_SHOWN,
+   ["because of the deploy"].
+4a evidence: pod cart-1 was OOMKilled; cart-2 runs. "Pod cart-1 was OOMKilled." SUPPORTED, NONE.
+4b same evidence. "All pods of cart were OOMKilled." UNSUPPORTED, OVERSTATED, ["All pods"]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +135,7 @@ def _text(
     """Question, evidence, sentences; in that order, so that the sentences come last."""
     words = " ".join(sentence.text for sentence in sentences).casefold()
     parts = [f"Question: {show_hidden(query)}", "", "Evidence:"]
-    parts += [fence(_evidence(call, words, facts_max), call.tool_call_id) for call in calls]
+    parts += [fence(exhibit(call, words, facts_max), call.tool_call_id) for call in calls]
     parts += ["", "Sentences:"]
     parts += [
         f"{item.number} [{item.part}; evidence: {', '.join(item.calls) or 'none'}] "
@@ -133,29 +143,3 @@ def _text(
         for item in sentences
     ]
     return "\n".join(parts)
-
-
-def _evidence(call: VerifiedCall, words: str, facts_max: int) -> str:
-    """One call's projection; facts whose subject the report names come first."""
-    envelope = call.envelope
-    ranked = sorted(envelope.facts, key=lambda fact: not _is_named(fact, words))
-    shown = ranked[:facts_max]
-    scope = envelope.scope.model_dump(mode="json", exclude_none=True)
-    body = {
-        "tool": call.tool,
-        "class": str(envelope.evidence_class),
-        "emitter": str(envelope.emitter),
-        "status": str(envelope.status),
-        "scope": {key: value for key, value in scope.items() if key != "tenant"},
-        "count": envelope.count,
-        "truncated": envelope.truncated,
-        "facts": [fact.model_dump(mode="json", exclude_none=True) for fact in shown],
-    }
-    if len(shown) < len(ranked):
-        body["facts_not_shown"] = len(ranked) - len(shown)
-    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-def _is_named(fact: Fact, words: str) -> bool:
-    names = (getattr(fact, name, None) for name in ("subject", "source", "target", "attribute"))
-    return any(isinstance(name, str) and name.casefold() in words for name in names)

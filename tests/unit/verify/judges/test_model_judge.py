@@ -120,8 +120,8 @@ def test_large_evidence_is_cut_by_rule_and_said_so_and_the_named_facts_stay(prof
     assert len(encode_request(made)) <= told.request_bytes
     assert made.max_output_tokens == bound_of(Purpose.JUDGE, PROFILES[profile]).output_tokens
     text = made.messages[0].text
-    assert '"facts_not_shown":' in text
-    assert '"attribute":"errors"' in text
+    assert "facts not shown: " in text
+    assert '"errors" of "checkout"; 5 1' in text
 
 
 @pytest.mark.spec("T6", "M1")
