@@ -12,8 +12,10 @@ import pytest
 from affidavit.adapters.store_url import open_store
 from affidavit.affidavit.document import read_document
 from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.ports.model import decode_request
 from tests.acceptance.conftest import Shell
 from tests.support.gates import ASIDE, begin, call, changed, report, world_of
+from tests.support.judges import sheet_of
 from tests.support.runs import RUN_ID
 
 pytestmark = pytest.mark.slow
@@ -186,3 +188,52 @@ def test_a_gate_run_that_lost_its_process_goes_on_without_its_file(shell: Shell)
     done = shell.run("runs", "resume", RUN_ID, "--json")
     assert (done.code, done.json["decision"], done.json["provenance"]) == (0, "D2b", "supplied")
     assert shell.run("runs", "resume", RUN_ID, "--json").json["decision"] == "D2b"
+
+
+@pytest.mark.spec("M4", "K8", "A1")
+def test_a_model_judges_what_nothing_refutes(shell: Shell) -> None:
+    """First nobody has answered; then the answer lies there, and the same command publishes."""
+    desk = shell.home / "somebody"
+    desk.mkdir()
+    answer, judge = written(shell, report(ASIDE)), f"deferred:{desk}"
+    waited = shell.run("gate", answer, "--judge", judge, "--json")
+    assert (waited.code, waited.json["decision"]) == (3, "D5")
+    (request,) = desk.glob("request-*.json")
+    sheet = json.dumps(sheet_of(decode_request(request.read_bytes())))
+    said = desk / request.name.replace("request-", "answer-").replace(".json", ".txt")
+    said.write_text(sheet, encoding="utf-8")
+    done = shell.run("gate", answer, "--judge", judge, "--json")
+    assert (done.code, done.json["decision"]) == (0, "D1")
+    assert ASIDE in done.out
+    marks = [
+        line["mark"] for line in shell.run("timeline", done.json["run_id"], "--json").json["lines"]
+    ]
+    assert any("judge=model:somebody" in mark for mark in marks)
+    missing = shell.run("gate", answer, "--judge", "nothing", "--json")
+    assert (missing.code, missing.json["error"]["code"]) == (2, "MODEL_NAME")
+
+
+@pytest.mark.spec("M4", "M8", "A3")
+def test_a_judge_is_scored_beside_the_checker_and_its_record_says_the_same(shell: Shell) -> None:
+    desk, record = shell.home / "somebody", shell.home / "judge.jsonl"
+    desk.mkdir()
+    lines = [{"id": "a", "label": "SUPPORTED", "input": report(ASIDE)}]
+    file = shell.home / "cases.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    score = ("eval", "gate", file, "--json", "--judge")
+    unasked = shell.run(*score, f"deferred:{desk}")
+    assert unasked.code == 4
+    assert unasked.json["both"]["evaluated"] == 0
+    (request,) = desk.glob("request-*.json")
+    sheet = json.dumps(sheet_of(decode_request(request.read_bytes())))
+    said = desk / request.name.replace("request-", "answer-").replace(".json", ".txt")
+    said.write_text(sheet, encoding="utf-8")
+    asked = shell.run(*score, f"deferred:{desk}", "--record", record)
+    replayed = shell.run(*score, f"replay:{record}")
+    for done in (asked, replayed):
+        assert done.code == 0
+        assert [done.json[name]["recall"]["hits"] for name in ("checker", "judge", "both")] == [
+            *(0, 1, 1)
+        ]
+    assert "both together" in shell.run(*score[:3], "--judge", f"replay:{record}").out
+    assert shell.run("eval", "gate", file, "--record", record).code == 2

@@ -89,6 +89,7 @@ def test_a_command_investigates_is_recorded_and_replayed(
         (("--model", "nothing"), "MODEL_NAME"),
         (("--model", "exec:no-such-command"), "MODEL_COMMAND"),
         (("--model", "mailbox:nowhere"), "MODEL_MAILBOX"),
+        (("--model", "deferred:nowhere"), "MODEL_DEFERRED"),
         (("--model", "replay:nowhere"), "TRANSCRIPT_REFUSED"),
         (("--judge", "nothing"), "MODEL_NAME"),
         (("--record", "x.jsonl"), "USAGE"),

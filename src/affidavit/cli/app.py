@@ -153,12 +153,14 @@ def gate(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
         bool,
         typer.Option("--require-recorded", help="Refuse calls that came with the answer."),
     ] = False,
+    judge: Judges = None,
     store: StoreUrl = "",
     out: Out = None,
     as_json: Json = False,
 ) -> None:
     """Check another agent's answer against its tool calls; exits as `diagnose` does."""
     from affidavit.cli import gating
+    from affidavit.cli.thinking import Thinkers
 
     gating.gate(
         gating.GateOptions(
@@ -170,6 +172,7 @@ def gate(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
             withdraw=withdraw,
             require_recorded=require_recorded,
             as_json=as_json,
+            thinkers=Thinkers(judges=tuple(judge or ())),
         )
     )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 import anyio
 
+from affidavit.adapters.memory_store import MemoryStore
 from affidavit.application.gate import (
     ORDER_BYTES_MAX,
     GateOrder,
@@ -24,7 +25,7 @@ from affidavit.cli import diagnosing
 from affidavit.cli.opening import head_of, runs_at, settings_in_force, source_of
 from affidavit.cli.outlet import check_out
 from affidavit.cli.screen import tell
-from affidavit.cli.thinking import Thinkers
+from affidavit.cli.thinking import Thinkers, think_again, think_with, under_ceilings
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.diagnose import start, stored_release
@@ -47,6 +48,7 @@ class GateOptions:
     withdraw: bool = False
     require_recorded: bool = False
     as_json: bool = False
+    thinkers: Thinkers = field(default_factory=Thinkers)
 
 
 def gate(options: GateOptions) -> NoReturn:
@@ -59,11 +61,16 @@ def gate(options: GateOptions) -> NoReturn:
 
 
 async def _gate(order: GateOrder, options: GateOptions) -> int:
-    """The answer was read; a store is opened, and made, only now."""
+    """The answer was read; a store is opened, and made, only once a judge is there too."""
     asked = diagnosing.Order(Path(), store=options.store, out=options.out, as_json=options.as_json)
+    request = gate_request(order, new_run_id(), LOCAL_TENANT)
+    settings = settings_in_force()
+    bare = gate_world(order, MemoryStore(), listen=diagnosing.Watcher(), settings=settings)
+    thinkers = replace(options.thinkers.or_configured(settings), models=())  # it has its author
+    thinking = think_with(thinkers, bare, request, settings)
     async with runs_at(options.store, may_make=True) as store:
-        world = gate_world(order, store, listen=diagnosing.Watcher(), settings=settings_in_force())
-        request = gate_request(order, new_run_id(), LOCAL_TENANT)
+        world = replace(thinking, driver=replace(bare.driver, store=store))
+        world = under_ceilings(world, store, settings)
         await start(world, request, (order.artifact,))
         tell(f"run {request.run_id}: {request.question}")
         return await diagnosing.conduct(world, store, request.run_id, asked)
@@ -77,7 +84,9 @@ def resume(
     order = anyio.run(partial(_kept_order, run_id, store))
     if order is None:
         diagnosing.resume(run_id, store, out, as_json=as_json, thinkers=thinkers)
-    asked = diagnosing.Order(Path(), store=store, out=out, as_json=as_json)
+    asked = diagnosing.Order(
+        Path(), store=store, out=out, as_json=as_json, thinkers=thinkers or Thinkers()
+    )
     raise SystemExit(anyio.run(partial(_resume, run_id, order, asked)))
 
 
@@ -100,7 +109,9 @@ async def _kept_order(run_id: str, url: str) -> GateOrder | None:
 
 async def _resume(run_id: str, order: GateOrder, asked: diagnosing.Order) -> int:
     async with runs_at(asked.store) as store:
-        world = gate_world(order, store, listen=diagnosing.Watcher(), settings=settings_in_force())
+        settings = settings_in_force()
+        bare = gate_world(order, store, listen=diagnosing.Watcher(), settings=settings)
+        world = await think_again(asked.thinkers, bare, store, run_id, settings)
         return await diagnosing.conduct(world, store, run_id, asked)
 
 

@@ -102,9 +102,11 @@ async def think_again(
         return world  # driving it will say that it has expired
     asked = AgentRequest.model_validate_json(content)
     began = (str(lines[0].data["agent"]), str(lines[0].data["judge"]))
-    bare = Thinkers()
-    # What the settings say today need not be what the run was begun with.
-    for choice in (thinkers.or_configured(settings), *([bare] if thinkers == bare else [])):
+    bare, configured = Thinkers(), thinkers.or_configured(settings)
+    # What the settings say today need not be what the run was begun with; a supplied answer has
+    # its author already.
+    choices = (configured, replace(configured, models=()), *([bare] if thinkers == bare else []))
+    for choice in choices:
         bound = under_ceilings(think_with(choice, world, asked, settings), store, settings)
         if began == (bound.collection.investigator.name, bound.examiner.judge.name):
             return bound
