@@ -178,11 +178,19 @@ def gate(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
 
 
 @app.command()
-def show(source: FileOrRun, store: StoreUrl = "", out: Out = None, as_json: Json = False) -> None:
-    """Print the report card of a file or a run; with --out, write the run's file."""
+def show(
+    source: FileOrRun,
+    store: StoreUrl = "",
+    out: Out = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write one self-contained page here.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the report card of a file or a run; with --out its file, with --html one page."""
     from affidavit.cli import reading
 
-    reading.show(source, store, out, as_json=as_json)
+    reading.show(source, store, reading.Copies(out, html), as_json=as_json)
 
 
 @app.command()

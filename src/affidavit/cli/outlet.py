@@ -1,4 +1,4 @@
-"""Where an affidavit file goes: refused before any work, written whole or not at all."""
+"""Where a file that a command writes goes: refused before any work, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from affidavit.contract.errors import InputRefused
 
-_MEND = "give --out a file in a folder that is there and that you may write to"
+_MEND = "a file in a folder that is there and that you may write to"
 
 
-def check_out(path: Path | None) -> None:
+def check_out(path: Path | None, option: str = "--out") -> None:
     """Refuse a place that could not be written to later; nothing is left there.
 
     Raises InputRefused (OUT_REFUSED) for a folder that is missing or cannot be written to, and for
@@ -21,18 +21,18 @@ def check_out(path: Path | None) -> None:
     if path is None:
         return
     if not path.parent.is_dir():
-        raise _refused(f"{path.parent} is no folder")
+        raise _refused(f"{path.parent} is no folder", option)
     if path.is_dir() or (path.exists() and not path.is_file()):
-        raise _refused(f"{path} is no plain file")
+        raise _refused(f"{path} is no plain file", option)
     try:
         descriptor, probe = tempfile.mkstemp(prefix=".affidavit-", dir=path.parent)
         os.close(descriptor)
         Path(probe).unlink()
     except OSError as error:
-        raise _refused(f"{path.parent} cannot be written to: {error.strerror}") from None
+        raise _refused(f"{path.parent} cannot be written to: {error.strerror}", option) from None
 
 
-def write_out(path: Path, content: bytes, run_id: str) -> None:
+def write_out(path: Path, content: bytes, run_id: str, option: str = "--out") -> None:
     """The file, complete and on the disk; what stood there is replaced only then.
 
     Raises InputRefused (OUT_NOT_WRITTEN); then what stood there still stands, and nothing else.
@@ -54,7 +54,7 @@ def write_out(path: Path, content: bytes, run_id: str) -> None:
         raise InputRefused(
             f"{path} could not be written: {error.strerror}",
             code="OUT_NOT_WRITTEN",
-            hint=f"the run is decided and kept: affidavit show {run_id} --out FILE",
+            hint=f"the run is decided and kept: affidavit show {run_id} {option} FILE",
         ) from None
 
 
@@ -65,5 +65,5 @@ def _mode_for_new_files() -> int:
     return 0o666 & ~mask
 
 
-def _refused(message: str) -> InputRefused:
-    return InputRefused(message, code="OUT_REFUSED", hint=_MEND)
+def _refused(message: str, option: str) -> InputRefused:
+    return InputRefused(message, code="OUT_REFUSED", hint=f"give {option} {_MEND}")

@@ -11,6 +11,7 @@ from typing import Final, NoReturn
 import anyio
 
 from affidavit.affidavit.document import Document
+from affidavit.affidavit.page import render_page
 from affidavit.affidavit.recheck import Check, Recheck, Verdict, recheck
 from affidavit.affidavit.timeline import TimelineLine, write_timeline
 from affidavit.cli.answer import show_release
@@ -121,12 +122,22 @@ def _verdict_text(checked: Recheck) -> str:
     return "\n".join(lines)
 
 
-def show(source: str, store: str, out: Path | None, *, as_json: bool) -> NoReturn:
-    """The card of a file or a run, re-checked before it is shown; `--out` writes the run's file.
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """What `show` writes beside the card: the file itself, and one page."""
+
+    out: Path | None = None
+    html: Path | None = None
+
+
+def show(source: str, store: str, copies: Copies, *, as_json: bool) -> NoReturn:
+    """The card of a file or a run, re-checked before it is shown; with it, its file and its page.
 
     What was altered is not shown at all: its text would be believed.
     """
+    out = copies.out
     check_out(out)
+    check_out(copies.html, "--html")
     content = _content(source, store)
     checked = recheck(content)
     document = checked.document
@@ -134,6 +145,10 @@ def show(source: str, store: str, out: Path | None, *, as_json: bool) -> NoRetur
         _leave_altered(checked, source, as_json=as_json)
     if out is not None:
         write_out(out, content, document.release.run_id)
+    if copies.html is not None:
+        page = render_page(content, checked).encode("utf-8")
+        write_out(copies.html, page, document.release.run_id, "--html")
+        tell(f"page {copies.html}: open it in a browser; it loads nothing")
     show_release(document.release, out, as_json=as_json)
     raise SystemExit(0)
 
