@@ -34,6 +34,7 @@ from affidavit.contract.states import (
 )
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, extend, to_us
+from affidavit.core.fold import RunView
 from affidavit.core.run import APPROVAL, Driver, Run, Stage, drive_lease
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.loop import Collection, collect, ledger_of
@@ -145,12 +146,18 @@ async def _gather(
     """Everything that the decision needs. A stop meanwhile is gathered as what it is (L4)."""
     question, stopped = run.request.question, run.view.release_stopped
     if stopped is not None:
-        return gather_stopped(_stopped_findings(question, stopped), progress, ledger)
+        return gather_stopped(stopped_findings(question, stopped), progress, ledger)
     try:
         if run.view.status is not ChatApplicationStatus.SAFETY_VALIDATING:
             status = str(ChatApplicationStatus.SAFETY_VALIDATING)
             await run.note(Event(EventType.STATUS_CHANGED, {"status": status}))
-        gathered = await examine(_findings(run), progress, ledger, world.examiner, RunDesk(run))
+        gathered = await examine(
+            findings_of(run.request.question, run.view, run.contents),
+            progress,
+            ledger,
+            world.examiner,
+            RunDesk(run),
+        )
         if run.view.ending not in _STOPS:
             await run.check()
         return gathered
@@ -168,7 +175,7 @@ _STOPS = frozenset({Ending.CANCELLED, Ending.TIMED_OUT, Ending.BUDGET_EXHAUSTED}
 """Endings that name the stop already; it is not asked for again."""
 
 
-def _stopped_findings(question: str, ending: Ending) -> Findings:
+def stopped_findings(question: str, ending: Ending) -> Findings:
     """The findings of a release that was stopped so, by now or by an earlier driver."""
     match ending:
         case Ending.CANCELLED:
@@ -181,14 +188,14 @@ def _stopped_findings(question: str, ending: Ending) -> Findings:
             return Findings(question, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
 
 
-def _findings(run: Run) -> Findings:
-    view = run.view
+def findings_of(question: str, view: RunView, contents: Mapping[str, bytes]) -> Findings:
+    """How collection ended, as its last line says, with the draft where there is one."""
     return Findings(
-        question=run.request.question,
+        question=question,
         ending=view.ending or Ending.INTERNAL_FAILURE,
         agent_status=view.agent_status or AgentStatus.FAILED,
         stop_reason=view.stop_reason,
-        draft=None if view.draft_digest is None else run.contents.get(view.draft_digest),
+        draft=None if view.draft_digest is None else contents.get(view.draft_digest),
     )
 
 
@@ -213,7 +220,7 @@ async def _publish(run: Run, world: World, gathered: Gathered) -> ReleaseRecord:
 
     await run.record(
         Stage(
-            events=_final_events(release, digest(content)),
+            events=final_events(release, digest(content)),
             artifacts=(Artifact(digest(content), "release", content),),
             ended=(release.run_state, release.outcome),
             durable=True,
@@ -223,7 +230,8 @@ async def _publish(run: Run, world: World, gathered: Gathered) -> ReleaseRecord:
     return release
 
 
-def _final_events(release: ReleaseRecord, release_digest: str) -> tuple[Event, Event]:
+def final_events(release: ReleaseRecord, release_digest: str) -> tuple[Event, Event]:
+    """The last two lines of a run: its decision, and its end."""
     decided = {
         "decision": str(release.decision),
         "outcome": str(release.outcome),

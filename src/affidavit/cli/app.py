@@ -221,6 +221,14 @@ def timeline(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None
     reading.timeline(run_id, store, as_json=as_json)
 
 
+@app.command()
+def replay(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
+    """Make a run's decisions again from what was recorded. Exit: 1 different, 3 partly expired."""
+    from affidavit.cli import replaying
+
+    replaying.replay_run(run_id, store, as_json=as_json)
+
+
 @runs.command("list")
 def runs_list(store: StoreUrl = "", as_json: Json = False) -> None:
     """The newest runs."""
