@@ -153,12 +153,17 @@ class MemoryStore:
             deleted += len(gone)
         return deleted
 
-    async def runs(self, tenant: str, limit: int = 50) -> tuple[RunHead, ...]:
+    async def runs(
+        self, tenant: str, limit: int = 50, before: str | None = None
+    ) -> tuple[RunHead, ...]:
         """See `Store.runs`."""
         await self._enter()
         heads = (run.standing.head for run in self._runs.values())
         theirs = [head for head in heads if head.tenant == tenant]
         theirs.sort(key=lambda head: (head.created_us, head.run_id), reverse=True)
+        if before is not None:
+            places = [place for place, head in enumerate(theirs) if head.run_id == before]
+            theirs = theirs[places[0] + 1 :] if places else []
         return tuple(theirs[: max(0, min(limit, LISTED_MAX))])
 
     async def due(self, now_us: int) -> tuple[str, ...]:

@@ -45,12 +45,22 @@ def load(connection: sqlite3.Connection, run_id: str) -> Standing | None:
     return Standing(_head(found[:_HEAD_COLUMNS]), *found[_HEAD_COLUMNS:])
 
 
-def heads(connection: sqlite3.Connection, tenant: str, limit: int) -> tuple[RunHead, ...]:
-    """The tenant's runs, newest first."""
+def heads(
+    connection: sqlite3.Connection, tenant: str, limit: int, before: str | None = None
+) -> tuple[RunHead, ...]:
+    """The tenant's runs, newest first; only those after `before` where that is given."""
+    page: str = ""
+    values: tuple[str, ...] = ()
+    if before is not None:
+        page = (
+            "AND (created_us, run_id) < "
+            "(SELECT created_us, run_id FROM runs WHERE tenant = ? AND run_id = ?) "
+        )
+        values = (tenant, before)
     found = connection.execute(
-        f"SELECT {_HEAD} FROM runs WHERE tenant = ? "  # noqa: S608 -- our own column names
+        f"SELECT {_HEAD} FROM runs WHERE tenant = ? {page}"  # noqa: S608 -- our own column names
         "ORDER BY created_us DESC, run_id DESC LIMIT ?",
-        (tenant, max(0, min(limit, LISTED_MAX))),
+        (tenant, *values, max(0, min(limit, LISTED_MAX))),
     )
     return tuple(_head(row) for row in found)
 

@@ -130,9 +130,11 @@ class SqliteStore:
             await self._surely(rows.shorten_log)
         return deleted
 
-    async def runs(self, tenant: str, limit: int = 50) -> tuple[RunHead, ...]:
+    async def runs(
+        self, tenant: str, limit: int = 50, before: str | None = None
+    ) -> tuple[RunHead, ...]:
         """See `Store.runs`."""
-        return await self._read(lambda connection: rows.heads(connection, tenant, limit))
+        return await self._read(lambda connection: rows.heads(connection, tenant, limit, before))
 
     async def due(self, now_us: int) -> tuple[str, ...]:
         """See `Store.due`."""

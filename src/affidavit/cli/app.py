@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 from affidavit import __version__
+from affidavit.cli.key_commands import KeysFile, keys
 from affidavit.cli.lab import lab
 from affidavit.cli.screen import (
     EXIT_INTERRUPTED,
@@ -35,6 +36,9 @@ approvals = typer.Typer(
     help="Actions that wait for a person.", no_args_is_help=True, rich_markup_mode=None
 )
 app.add_typer(approvals, name="approvals")
+
+
+app.add_typer(keys, name="keys")
 
 
 class IncidentsByDefault(TyperGroup):
@@ -392,6 +396,34 @@ def eval_gate(
     from affidavit.cli import scoring
 
     scoring.score(scoring.ScoreOptions(tuple(files), tuple(judge or ()), record, as_json))
+
+
+@app.command()
+def serve(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
+    listen: Annotated[
+        str, typer.Option("--listen", help="HOST:PORT; 127.0.0.1:8080 unless told.")
+    ] = "",
+    incidents: Annotated[
+        Path | None,
+        typer.Option("--incidents", help="The folder whose incident folders may be diagnosed."),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="A name under which the service is reached."),
+    ] = None,
+    limits: Profile = "",
+    store: StoreUrl = "",
+    keys_file: KeysFile = None,
+    drills: Annotated[
+        bool, typer.Option("--drills", help="Take faults to inject; on this machine alone.")
+    ] = False,
+) -> None:
+    """The HTTP service with its console. Stop it with Ctrl-C: runs pause, and none is lost."""
+    from affidavit.cli import serving
+
+    serving.serve(
+        serving.Asked(listen, incidents, tuple(allow_host or ()), limits, store, keys_file, drills)
+    )
 
 
 def run() -> NoReturn:

@@ -200,8 +200,14 @@ class Store(Protocol):
         """
         ...
 
-    async def runs(self, tenant: str, limit: int = 50) -> tuple[RunHead, ...]:
-        """That tenant's runs, newest first; never more than `LISTED_MAX`."""
+    async def runs(
+        self, tenant: str, limit: int = 50, before: str | None = None
+    ) -> tuple[RunHead, ...]:
+        """That tenant's runs, newest first; never more than `LISTED_MAX`.
+
+        With `before`, a run of that tenant, only those that come after it in this order: the next
+        page. An unknown one, and another tenant's, has nothing after it.
+        """
         ...
 
     async def due(self, now_us: int) -> tuple[str, ...]:

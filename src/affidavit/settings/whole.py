@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
@@ -12,6 +11,7 @@ from affidavit.settings.agent import AgentTable
 from affidavit.settings.ceilings import CeilingsTable
 from affidavit.settings.models import ModelsTable
 from affidavit.settings.retention import RetentionTable
+from affidavit.settings.server import ServerTable, state_folder
 from affidavit.settings.table import Table
 
 
@@ -31,12 +31,8 @@ class Settings(Table):
     models: ModelsTable = Field(default_factory=ModelsTable)
     ceilings: CeilingsTable = Field(default_factory=CeilingsTable)
     retention: RetentionTable = Field(default_factory=RetentionTable)
+    server: ServerTable = Field(default_factory=ServerTable)
 
     def store_url(self, environment: Mapping[str, str]) -> str:
         """The store's address, with the default filled in from the environment (XDG)."""
-        if self.store:
-            return self.store
-        state = Path(environment.get("XDG_STATE_HOME", ""))
-        if not state.is_absolute():  # as the XDG base directory specification has it
-            state = Path(environment.get("HOME") or "~").expanduser() / ".local" / "state"
-        return f"sqlite:{state}/affidavit/runs.db"
+        return self.store or f"sqlite:{state_folder(environment)}/runs.db"

@@ -252,6 +252,11 @@ async def lists_runs_of_one_tenant(open_store: OpenStore) -> None:
         [head.run_id for head in await store.runs("theirs")] == [theirs.id], "tenants are apart"
     )
     require(await store.runs("nobody") == (), "an unknown tenant has no runs")
+    page = [head.run_id for head in await store.runs("local", 1, ours[2].id)]
+    require(page == [ours[0].id], "a page begins after the run that it is asked for", page)
+    require(await store.runs("local", 9, ours[1].id) == (), "nothing comes after the oldest run")
+    for foreign in (theirs.id, "run_0000000000000000"):
+        require(await store.runs("local", 9, foreign) == (), "no page after another's run")
     for limit, expected in ((0, 0), (-1, 0), (2, 2), (LISTED_MAX * 9, 3)):
         count = len(await store.runs("local", limit))
         require(count == expected, f"a list of at most {limit} has {expected} of 3 runs", count)

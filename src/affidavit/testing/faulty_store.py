@@ -142,9 +142,11 @@ class FaultyStore:
         """As the inner store has it."""
         return await self._living().artifacts(run_id)
 
-    async def runs(self, tenant: str, limit: int = 50) -> tuple[RunHead, ...]:
+    async def runs(
+        self, tenant: str, limit: int = 50, before: str | None = None
+    ) -> tuple[RunHead, ...]:
         """As the inner store has it."""
-        return await self._living().runs(tenant, limit)
+        return await self._living().runs(tenant, limit, before)
 
     async def due(self, now_us: int) -> tuple[str, ...]:
         """As the inner store has it."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
-from affidavit.cli.answer import show_release, show_undecided, undecided_json
+from affidavit.application.answers import undecided_json
+from affidavit.cli.answer import show_release, show_undecided
 from affidavit.contract.agent import GiveUp
 from affidavit.contract.report import ReleaseRecord
 from affidavit.core.fold import fold

@@ -1,0 +1,1 @@
+"""The console: pages for people. Server-rendered, native EventSource, nothing from elsewhere."""

@@ -1,0 +1,87 @@
+"""Drives one run of the store, whatever it is: an incident's, or an answer at the gate.
+
+What a run needs stands in its own first artifacts, so that any process can drive it: the one that
+started it, or one that finds it after a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from affidavit.application.gate import order_digest, reread
+from affidavit.contract.agent import AgentRequest
+from affidavit.contract.errors import InputRefused, LeaseLost, RecordFailed
+from affidavit.contract.report import ReleaseRecord
+from affidavit.diagnose import Paused, World, drive
+from affidavit.ports.store import Store
+from affidavit.server.feeds import Feeds
+from affidavit.server.logbook import LOGGER
+from affidavit.server.meters import Meters
+from affidavit.wiring import gate_world, incident_world
+
+
+@dataclass(slots=True)
+class RunDriver:
+    """Gives each run its world, and drives it in there (`ports.engine.Drive`)."""
+
+    store: Store
+    feeds: Feeds
+    meters: Meters
+
+    async def drive(self, run_id: str) -> ReleaseRecord | Paused:
+        """To the run's end or a pause. Raises what `diagnose.drive` raises."""
+        LOGGER.info("driving", extra={"run_id": run_id})
+        try:
+            async with self._world_of(run_id) as world:
+                driven = await drive(run_id, world)
+        except LeaseLost:
+            raise
+        except RecordFailed:
+            self.feeds.lose(run_id)
+            raise
+        if isinstance(driven, ReleaseRecord):
+            self.meters.ended.labels(str(driven.outcome)).inc()
+            LOGGER.info("ended: %s", driven.outcome, extra={"run_id": run_id})
+        return driven
+
+    @asynccontextmanager
+    async def _world_of(self, run_id: str) -> AsyncIterator[World]:
+        request, agent = await self._begun(run_id)
+        handed_in = order_digest(request.source)
+        if handed_in is not None:
+            content = await self.store.artifact(run_id, handed_in)
+            if content is None:
+                raise _expired(run_id)
+            yield gate_world(reread(content), self.store, listen=self.feeds.hear)
+            return
+        if request.source is None:
+            raise _expired(run_id)
+        opened = incident_world(Path(request.source), self.store, listen=self.feeds.hear)
+        async with opened as (world, _):
+            if world.collection.investigator.name != agent:
+                raise InputRefused(
+                    f"run {run_id} was begun by {agent}",
+                    code="MODEL_NEEDED",
+                    hint="go on with it where that model is: affidavit runs resume --model",
+                )
+            yield world
+
+    async def _begun(self, run_id: str) -> tuple[AgentRequest, str]:
+        """The run's request, and the name of its agent."""
+        lines = await self.store.read(run_id)
+        address = str(lines[0].data["request_digest"]) if lines else ""
+        content = await self.store.artifact(run_id, address)
+        if content is None:
+            raise _expired(run_id)
+        return AgentRequest.model_validate_json(content), str(lines[0].data["agent"])
+
+
+def _expired(run_id: str) -> InputRefused:
+    return InputRefused(
+        f"run {run_id} cannot go on: what it was asked is not there any more",
+        code="RUN_EXPIRED",
+        hint="start it anew",
+    )

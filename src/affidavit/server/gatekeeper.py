@@ -1,0 +1,327 @@
+"""The first thing that a request meets: is it for us, from whom, may they, and how large is it?
+
+In this order, each refusal before anything that costs more: the Host (a foreign name that resolves
+to this machine is no way in), who asks (401), whether that route is for them (403; what is no route
+looks the same to everybody who has no key), whether another site sent it (Origin, CSRF token), how
+many are under way (429), how large the body is (413). Only then does the application see it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+from urllib.parse import urlsplit
+
+import anyio
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from affidavit.contract.errors import AffidavitError
+from affidavit.server.keyring import Keyring
+from affidavit.server.permits import Access, Principal, Role, permit_of
+from affidavit.server.problems import Problem, not_found, problem_of, problem_response
+from affidavit.server.sessions import (
+    COOKIE,
+    CSRF_HEADER,
+    SECURE_COOKIE,
+    Session,
+    Sessions,
+    is_csrf_right,
+)
+
+BODY_BYTES_MAX: Final = 64 * 1024
+"""A question, a decision: what a person types."""
+
+LARGE_BODIES: Final[Mapping[str, int]] = {
+    "/api/v1/gate": 8 * 1024 * 1024,
+    "/hooks/": 1024 * 1024,
+    "/api/v1/chat": 256 * 1024,
+}
+"""Paths whose bodies are more than that: an answer with its tool calls, a storm of alerts."""
+
+BODY_WAIT_S: Final = 20.0
+"""A body that trickles in is not waited for."""
+
+UNDER_WAY_MAX: Final = 256
+UNDER_WAY_OF_TENANT_MAX: Final = 128
+"""Requests at once, streams not counted: each is short, and more only wait for each other."""
+
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
+
+CONTENT_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+    "base-uri 'none'; frame-src 'self'"
+)
+"""Nothing inline and nothing from elsewhere: text that got through as markup does nothing."""
+
+SECURITY_HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+
+Unknown = Callable[[Scope], Response | None]
+"""What a browser without a session is shown instead of a 401 document; None for a script."""
+
+Note = Callable[[str, str, int, float, str | None], None]
+"""Told of each request: method, route, status, seconds, tenant."""
+
+
+@dataclass(slots=True)
+class Door:
+    """Who and what is let in."""
+
+    ring: Keyring
+    sessions: Sessions
+    hosts: frozenset[str]
+    drills: bool = False
+    bearer: Callable[[str], Awaitable[Principal | None]] | None = None
+    unknown: Unknown = lambda _: None
+    under_way: Counter[str] = field(default_factory=Counter)
+
+    async def identify(self, scope: Scope, headers: Headers) -> tuple[Principal | None, bool]:
+        """Who asks, and whether a cookie says so. Raises Problem (401) for a credential that is
+        wrong: it is not ignored."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme:
+            who = None
+            if scheme.lower() == "bearer":
+                who = self.ring.verify(token.strip())
+                if who is None and self.bearer is not None:
+                    who = await self.bearer(token.strip())
+            if who is None:
+                raise _unauthorized("the key is not valid")
+            return who, False
+        cookie = session_cookie(headers)
+        session = None if cookie is None else self.sessions.find(cookie)
+        if session is None:
+            return None, False
+        entry = self.ring.entry(session.key_id)
+        if entry is None or entry.disabled:
+            return None, False
+        scope["state"]["session"] = session
+        return Principal(entry.name, entry.tenant, frozenset(entry.roles)), True
+
+
+def session_cookie(headers: Headers) -> str | None:
+    """The session cookie of a request, under either of its names."""
+    try:
+        jar = SimpleCookie(headers.get("cookie", ""))
+    except CookieError:
+        return None
+    found = jar.get(SECURE_COOKIE) or jar.get(COOKIE)
+    return None if found is None else found.value
+
+
+class Gatekeeper:
+    """Middleware around the whole application (ASGI)."""
+
+    def __init__(self, app: ASGIApp, door: Door, note: Note) -> None:
+        self.app = app
+        self.door = door
+        self.note = note
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request in, or answer it here."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope.setdefault("state", {})
+        request_id = scope["state"]["request_id"] = secrets.token_hex(8)
+        began_s, sent = time.monotonic(), [500]
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                sent[0] = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                for name, value in SECURITY_HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            await self._let_in(scope, receive, guarded)
+        finally:
+            who: Principal | None = scope["state"].get("principal")
+            route = getattr(scope.get("route"), "path", "-")
+            elapsed_s = time.monotonic() - began_s
+            tenant = None if who is None else who.tenant
+            self.note(scope["method"], route, sent[0], elapsed_s, tenant)
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers, path = Headers(scope=scope), scope["path"]
+        try:
+            check_host(headers, self.door.hosts)
+            needed = permit_of(scope["method"], path)
+            tenant = await self._permit(scope, headers, needed)
+            body = await _read_body(scope, headers, receive)
+        except AffidavitError as error:
+            problem = problem_of(error)
+            shown = self.door.unknown(scope) if problem.status == 401 else None
+            await (shown or problem_response(problem, path))(scope, receive, send)
+            return
+        if path.endswith("/events"):
+            await self.app(scope, _replay(body, receive), send)
+            return
+        self.door.under_way[tenant] += 1
+        try:
+            await self.app(scope, _replay(body, receive), send)
+        finally:
+            self.door.under_way[tenant] -= 1
+
+    async def _permit(self, scope: Scope, headers: Headers, needed: Role | Access | None) -> str:
+        """The tenant for whom the request is counted. Raises Problem."""
+        if scope["method"] not in SAFE_METHODS:
+            check_origin(headers)
+        if needed is Access.OPEN:
+            return ""
+        if needed is Access.DRILL and self.door.drills and is_local(scope, headers):
+            return ""
+        who, by_cookie = await self.door.identify(scope, headers)
+        if who is None:
+            raise _unauthorized("this needs a key")
+        scope["state"]["principal"] = who
+        if needed is None or (needed is Access.DRILL and not self.door.drills):
+            raise not_found()
+        if not who.may(needed):
+            raise Problem(
+                403,
+                "ROLE_TOO_SMALL",
+                f"this needs the role {needed}",
+                hint="ask for a key with that role: affidavit keys create",
+            )
+        if by_cookie and scope["method"] not in SAFE_METHODS:
+            session: Session = scope["state"]["session"]
+            if not is_csrf_right(session, headers.get(CSRF_HEADER, "")):
+                raise Problem(
+                    403, "CSRF_TOKEN_WRONG", f"{CSRF_HEADER} is wrong", hint="reload the page"
+                )
+        under_way = self.door.under_way
+        if under_way[who.tenant] >= UNDER_WAY_OF_TENANT_MAX or under_way.total() >= UNDER_WAY_MAX:
+            raise Problem(
+                429,
+                "REQUESTS_TOO_MANY",
+                "too many requests are under way",
+                hint="come again in a moment",
+                headers={"retry-after": "1"},
+            )
+        return who.tenant
+
+
+def check_host(headers: Headers, hosts: frozenset[str]) -> None:
+    """Raises Problem (421) for a name that is not ours."""
+    told = headers.getlist("host")
+    if len(told) != 1 or _name_of(told[0]) not in hosts:
+        raise Problem(
+            421,
+            "HOST_REFUSED",
+            "this service does not answer to that name",
+            hint="affidavit serve --allow-host NAME lets it",
+        )
+
+
+def check_origin(headers: Headers) -> None:
+    """Raises Problem (403) for a request that a page of another site sent."""
+    origin = headers.get("origin")
+    if origin is not None and _netloc(origin) != headers.get("host", "").lower():
+        raise Problem(403, "ORIGIN_REFUSED", "another site sent this", hint="use our own page")
+    if headers.get("sec-fetch-site", "none") not in {"none", "same-origin"}:
+        raise Problem(403, "ORIGIN_REFUSED", "another site sent this", hint="use our own page")
+
+
+def is_local(scope: Scope, headers: Headers) -> bool:
+    """Whether somebody on this very machine asks, and no proxy for somebody else."""
+    client = scope.get("client")
+    if client is None or any(name in headers for name in ("forwarded", "x-forwarded-for")):
+        return False
+    try:
+        is_here = ipaddress.ip_address(client[0]).is_loopback
+    except ValueError:
+        return False
+    return is_here and _name_of(headers.get("host", "")) in LOOPBACK_NAMES
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
+
+
+def _name_of(host: str) -> str:
+    """The name in a Host header, without its port."""
+    name, bracket, _ = host.lower().partition("]")
+    return name + bracket if bracket else host.lower().partition(":")[0]
+
+
+def _unauthorized(message: str) -> Problem:
+    return Problem(
+        401,
+        "UNAUTHORIZED",
+        message,
+        hint="send Authorization: Bearer KEY; affidavit keys create makes one",
+        headers={"www-authenticate": 'Bearer realm="affidavit"'},
+    )
+
+
+def _too_large(most: int) -> Problem:
+    return Problem(
+        413, "BODY_TOO_LARGE", f"the body may have {most} bytes", hint="send less at once"
+    )
+
+
+async def _read_body(scope: Scope, headers: Headers, receive: Receive) -> bytes:
+    """The whole body. Raises Problem for one that is too large, or trickles in."""
+    path = scope["path"]
+    most = next((n for start, n in LARGE_BODIES.items() if path.startswith(start)), BODY_BYTES_MAX)
+    declared = headers.get("content-length", "")
+    if declared.isdecimal() and int(declared[:20]) > most:
+        raise _too_large(most)
+    if not declared and "transfer-encoding" not in headers:
+        return b""
+    parts, size = [], 0
+    with anyio.move_on_after(BODY_WAIT_S):
+        while True:
+            message = await receive()
+            if message["type"] != "http.request":
+                raise Problem(400, "BODY_CUT_OFF", "the body was cut off", hint="send it again")
+            part = message.get("body", b"")
+            size += len(part)
+            if size > most:
+                raise _too_large(most)
+            parts.append(part)
+            if not message.get("more_body", False):
+                return b"".join(parts)
+    raise Problem(408, "BODY_TOO_SLOW", "the body did not come in time", hint="send it again")
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """Give the application the body that was read, and then what still comes: a disconnect."""
+    given = False
+
+    async def next_message() -> Message:
+        nonlocal given
+        if given:
+            while True:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return message
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return next_message

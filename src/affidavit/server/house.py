@@ -1,0 +1,118 @@
+"""What one running service consists of, made once and handed to every route."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from fastapi import Request
+
+from affidavit.adapters.in_process_engine import EngineRules, InProcessEngine
+from affidavit.adapters.system_clock import SystemClock
+from affidavit.contract.ids import LOCAL_TENANT, is_run_id
+from affidavit.ports.engine import EngineNote
+from affidavit.ports.store import RunHead, Store
+from affidavit.server.driving import RunDriver
+from affidavit.server.feeds import Feeds
+from affidavit.server.gatekeeper import LOOPBACK_NAMES, Door
+from affidavit.server.keyring import Keyring
+from affidavit.server.logbook import LOGGER
+from affidavit.server.meters import Meters
+from affidavit.server.permits import Principal
+from affidavit.server.problems import not_found
+from affidavit.server.sessions import Sessions
+
+MICRO: Final = 1_000_000
+
+Drill = Callable[[str], Awaitable[str]]
+"""Runs one drill of that fault; the agent status that it ended in."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeOptions:
+    """What a service is told: where incidents and keys lie, which names it answers to."""
+
+    keys: Path
+    incidents: Path | None = None
+    hosts: tuple[str, ...] = ()
+    limits: str = "standard"
+    drills: bool = False
+    runs_max: int = 4
+
+
+@dataclass(slots=True)
+class House:
+    """One service: its store, the engine that drives its runs, its streams and its door."""
+
+    options: ServeOptions
+    store: Store
+    door: Door
+    feeds: Feeds
+    engine: InProcessEngine
+    driver: RunDriver
+    meters: Meters
+    drill: Drill | None = None
+    is_ready: bool = False
+
+    @property
+    def ring(self) -> Keyring:
+        """The keys."""
+        return self.door.ring
+
+    async def head_for(self, who: Principal, run_id: str) -> RunHead:
+        """A run of that somebody's tenant; any other is not there (R69). Raises Problem (404)."""
+        head = await self.store.head(run_id) if is_run_id(run_id) else None
+        if head is None or head.tenant != who.tenant:
+            raise not_found()
+        return head
+
+    def incidents_of(self, tenant: str) -> Path | None:
+        """Where that tenant's incident folders lie; None where none were configured."""
+        root = self.options.incidents
+        if root is None or tenant == LOCAL_TENANT:
+            return root
+        return root / tenant
+
+
+def build_house(options: ServeOptions, store: Store) -> House:
+    """The service around a store; nothing runs yet."""
+    meters = Meters()
+    feeds = Feeds(store, observe_lag=meters.event_lag_s.observe)
+    driver = RunDriver(store, feeds, meters)
+    engine = InProcessEngine(
+        store, SystemClock(), driver.drive, EngineRules(runs_max=options.runs_max), _teller(meters)
+    )
+    hosts = LOOPBACK_NAMES | {name.lower() for name in options.hosts}
+    door = Door(Keyring(options.keys), Sessions(), frozenset(hosts), options.drills)
+    meters.watch("affidavit_streams_open", "Open streams", lambda: feeds.streams)
+    meters.watch("affidavit_runs_under_way", "Driven here", lambda: len(engine.under_way))
+    return House(options, store, door, feeds, engine, driver, meters)
+
+
+def _teller(meters: Meters) -> Callable[[EngineNote], None]:
+    def tell(note: EngineNote) -> None:
+        meters.troubles.labels(note.code).inc()
+        told = {"run_id": note.run_id, "code": note.code, "again_in_s": note.again_in_s}
+        LOGGER.warning("a run could not be driven", extra=told)
+
+    return tell
+
+
+def house_of(request: Request) -> House:
+    """The service that a request came to."""
+    house: House = request.app.state.house
+    return house
+
+
+def principal_of(request: Request) -> Principal:
+    """Who asks; the gatekeeper let them in."""
+    who: Principal = request.state.principal
+    return who
+
+
+def now_us() -> int:
+    """Microseconds since 1970 UTC."""
+    return int(datetime.now(UTC).timestamp() * MICRO)

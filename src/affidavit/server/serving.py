@@ -1,0 +1,127 @@
+"""A real server around the application: where it listens, and how it stops."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from types import FrameType
+from typing import Final
+
+import uvicorn
+
+from affidavit.contract.errors import InputRefused
+from affidavit.ports.store import Store
+from affidavit.server.app import begin_stop, build_app
+from affidavit.server.gatekeeper import LOOPBACK_NAMES
+from affidavit.server.house import House, ServeOptions, build_house
+from affidavit.server.logbook import LOGGER
+
+GRACE_S: Final = 5
+"""What requests under way have to end in; streams end at once, and runs pause after that."""
+
+BACKLOG: Final = 1024
+
+PORT_MAX: Final = 65_535
+
+HEADERS_BYTES_MAX: Final = 32_768
+"""Of one request: a cookie and a token fit many times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the service listens."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.host in LOOPBACK_NAMES
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def read_address(text: str) -> Address:
+    """`HOST:PORT`, or `:PORT` on this machine alone. Raises InputRefused (ADDRESS_REFUSED)."""
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not colon or not port.isdecimal() or int(port) > PORT_MAX:
+        raise InputRefused(
+            f"{text!r} is no address to listen at",
+            code="ADDRESS_REFUSED",
+            hint="for example 127.0.0.1:8080",
+        )
+    return Address(host, int(port))
+
+
+def check_reach(address: Address, options: ServeOptions) -> None:
+    """Whoever opens the service to others says under which name, and keeps drills at home.
+
+    Raises InputRefused (HOSTS_MISSING, DRILLS_EXPOSED).
+    """
+    if address.is_loopback:
+        return
+    if options.drills:
+        raise InputRefused(
+            f"drills break things on purpose, and {address} is open to others",
+            code="DRILLS_EXPOSED",
+            hint="leave --drills out, or listen at 127.0.0.1",
+        )
+    if not options.hosts:
+        raise InputRefused(
+            f"{address} is open to others, and no name is allowed",
+            code="HOSTS_MISSING",
+            hint="say under which name it is reached: --allow-host NAME",
+        )
+
+
+class Server(uvicorn.Server):
+    """Ends streams as soon as it is told to stop: an open one would hold the stop up."""
+
+    def __init__(self, house: House) -> None:
+        super().__init__(
+            uvicorn.Config(
+                build_app(house),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=GRACE_S,
+                lifespan="on",
+                ws="none",
+                h11_max_incomplete_event_size=HEADERS_BYTES_MAX,
+            )
+        )
+        self.house = house
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first word to stop."""
+        begin_stop(self.house)
+        super().handle_exit(sig, frame)
+
+
+def open_socket(address: Address) -> socket.socket:
+    """The socket, listening. Raises InputRefused (ADDRESS_TAKEN)."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address.host, address.port))
+        listening.listen(BACKLOG)
+    except (OSError, UnicodeError) as error:
+        listening.close()
+        raise InputRefused(
+            f"{address} cannot be listened at: {getattr(error, 'strerror', None) or error}",
+            code="ADDRESS_TAKEN",
+            hint="name another with --listen HOST:PORT",
+        ) from None
+    return listening
+
+
+async def serve(options: ServeOptions, store: Store, listening: socket.socket) -> None:
+    """Serve until SIGTERM or SIGINT; when this returns, runs are paused and nothing is lost."""
+    server = Server(build_house(options, store))
+    LOGGER.info("listening at %s", Address(*listening.getsockname()[:2]))
+    await server.serve(sockets=[listening])
