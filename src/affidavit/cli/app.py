@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
-from typer.core import TyperGroup
 
 from affidavit import __version__
+from affidavit.cli.evaluations import evaluations
 from affidavit.cli.key_commands import KeysFile, keys
 from affidavit.cli.lab import lab
+from affidavit.cli.options import (
+    By,
+    CallId,
+    Digest,
+    FileOrRun,
+    Json,
+    Judges,
+    Models,
+    Out,
+    Profile,
+    Question,
+    RunId,
+    StoreUrl,
+)
 from affidavit.cli.screen import (
     EXIT_INTERRUPTED,
     EXIT_REFUSED,
@@ -39,57 +53,8 @@ app.add_typer(approvals, name="approvals")
 
 
 app.add_typer(keys, name="keys")
-
-
-class IncidentsByDefault(TyperGroup):
-    """`affidavit eval FOLDER…` is `affidavit eval incidents FOLDER…`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As the group's own, after the left-out word was put in."""
-        named = not args or args[0] in self.commands or args[0] == "--help"
-        return super().parse_args(ctx, args if named else ["incidents", *args])
-
-
-evaluations = typer.Typer(
-    cls=IncidentsByDefault,
-    help="How good is it? Against known answers.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(evaluations, name="eval")
 app.add_typer(lab, name="lab")
-
-Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
-StoreUrl = Annotated[str, typer.Option("--store", help="Where runs live: sqlite:PATH or memory:.")]
-RunId = Annotated[str, typer.Argument(help="The id of a run.", metavar="RUN_ID")]
-CallId = Annotated[str, typer.Argument(help="The id of one of its calls.", metavar="CALL_ID")]
-By = Annotated[str, typer.Option("--by", help="The name of the person who says so.")]
-Digest = Annotated[
-    str, typer.Option("--digest", help="Only if exactly this action waits: the page's digest.")
-]
-FileOrRun = Annotated[
-    str, typer.Argument(help="An affidavit file, or the id of a run.", metavar="FILE|RUN_ID")
-]
-Out = Annotated[Path | None, typer.Option("--out", help="Write the affidavit file here.")]
-Profile = Annotated[
-    str, typer.Option("--limits", help="The profile of limits: simple, standard or research.")
-]
-Question = Annotated[
-    str, typer.Option("--question", "-q", help="Ask this instead of the incident's own question.")
-]
-
-
-Models = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--model",
-        help="A model that investigates: exec:COMMAND, mailbox:FOLDER, replay:FILE, VENDOR:NAME; "
-        "further ones take over.",
-    ),
-]
-Judges = Annotated[
-    list[str] | None, typer.Option("--judge", help="A model that judges; else the embedded judge.")
-]
+app.add_typer(evaluations, name="eval")
 
 
 @app.callback()
@@ -341,33 +306,6 @@ def runs_resume(
     gating.resume(run_id, store, out, as_json=as_json, thinkers=thinkers)
 
 
-@evaluations.command("incidents")
-def eval_incidents(  # noqa: PLR0913, PLR0917 - Typer reads the options off the signature
-    folders: Annotated[
-        list[str],
-        typer.Argument(
-            help="Folders with incidents below them, or FORMAT:PATH.", metavar="FOLDER…"
-        ),
-    ],
-    agent: Annotated[str, typer.Option("--agent", help="Who is put to the test.")] = "playbook",
-    limits: Profile = "standard",
-    repeats: Annotated[int, typer.Option("--repeats", help="How often each case is run.")] = 1,
-    alert_off_s: Annotated[
-        int, typer.Option("--alert-off", help="Also with the alert this many seconds off.")
-    ] = 0,
-    html: Annotated[
-        Path | None, typer.Option("--html", help="Write one page with plots here.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Run an agent over incidents with known answers. Exit: 1 when a sentence does not verify."""
-    from affidavit.cli import evaluating
-
-    evaluating.evaluate(
-        evaluating.Options(tuple(folders), agent, limits, repeats, alert_off_s, html, as_json)
-    )
-
-
 @app.command("import")
 def import_(
     format_name: Annotated[str, typer.Argument(help="Which data set it is.", metavar="FORMAT")],
@@ -379,23 +317,6 @@ def import_(
     from affidavit.cli import importing
 
     importing.import_set(format_name, source, destination, as_json=as_json)
-
-
-@evaluations.command("gate")
-def eval_gate(
-    files: Annotated[
-        list[Path], typer.Argument(help="Labelled answers, JSON lines.", metavar="FILE…")
-    ],
-    judge: Judges = None,
-    record: Annotated[
-        Path | None, typer.Option("--record", help="Write what the judge is asked and says here.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Score the gate over labelled answers. Exit: 1 when something unsupported was published."""
-    from affidavit.cli import scoring
-
-    scoring.score(scoring.ScoreOptions(tuple(files), tuple(judge or ()), record, as_json))
 
 
 @app.command()

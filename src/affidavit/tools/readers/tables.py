@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import repeat
+from itertools import pairwise, repeat
 from typing import Final
 
 from affidavit.contract.evidence import Cell, Edge, Fact, Line, Quantity, Row, Value
@@ -240,7 +240,7 @@ def _overlap(begin: int, end: int, start: int, stop: int) -> int:
 
 
 def _fixed(source: Source, lines: Sequence[str], start: int) -> Block | None:
-    """Columns of one-word names, some a single space apart: each word below begins where one does."""
+    """Columns of one-word names, some a space apart: each word below begins where one does."""
     heads = [found.span() for found in _WORD.finditer(lines[start])]
     names = tuple(lines[start][begin:end] for begin, end in heads)
     if not FIXED_MIN <= len(names) <= COLUMNS_MAX or len(set(names)) < len(names):
@@ -258,7 +258,7 @@ def _fixed(source: Source, lines: Sequence[str], start: int) -> Block | None:
     edges = [begin for begin, _ in heads] + [FACT_CHARS_MAX * 10]
     columns = _Columns(
         names,
-        lambda line: [line[one:two].strip() for one, two in zip(edges, edges[1:], strict=False)],
+        lambda line: [line[one:two].strip() for one, two in pairwise(edges)],
     )
     return Block(
         _items(source, columns, lines[start + 1 : end], lines[start : start + 1]), end - start
