@@ -378,3 +378,40 @@ async def test_a_cancelled_gate_run_is_cancelled() -> None:
     assert isinstance(release, ReleaseRecord)
     assert (release.decision, release.run_state) == (DecisionId.D14, RunState.CANCELLED)
     check(await read_run(store, release))
+
+
+@pytest.mark.spec("M4", "C10", "A5")
+@pytest.mark.fault("R22")
+async def test_what_says_otherwise_without_standing_is_published_beside_the_sentence() -> None:
+    """A workload's error beside a pod that is called healthy: shown on the card, sealed, checked
+    again from the file; where the platform says it, nothing is published."""
+    state = {"pods": [{"name": name, "status": "stable"} for name, _ in PODS]}
+    healthy = {"text": "gates-1 is stable.", "tool_call_ids": ["state"]}
+    raw = report()
+    raw["tool_calls"] = [
+        call(),
+        {"id": "state", "tool": "get_health", "status": "success", "result": state},
+        {
+            "id": "logs",
+            "tool": "search_logs",
+            "arguments": {"service": "gates-1"},
+            "status": "success",
+            "result": "2031-05-04T01:10:00Z ERROR gates-1: boarding list is gone",
+        },
+    ]
+    (analysis,) = raw["draft"]["analyses"]
+    analysis["sentences"].append(healthy)
+    analysis["tool_call_ids"].append("state")
+    run = await gated(raw)
+    check(run)
+    assert run.release.result is not None, run.release.fallback
+    sentence = run.release.result.analyses[0].sentences[-1]
+    assert [item.tool_call_id for item in sentence.against] == ["logs"]
+    assert "says otherwise: logs #" in render_card(run.release)
+    assert "logs" in {item.tool_call_id for item in read_document(run.file).calls}
+    raw["tool_calls"][2]["emitter"] = "platform"
+    held = await gated(raw)
+    assert held.release.outcome is ReleaseOutcome.FALLBACK
+    assert held.release.fallback is not None
+    codes = {issue.code for issue in held.release.fallback.validation_issues}
+    assert "EVIDENCE_CONTRADICTS" in codes

@@ -110,7 +110,13 @@ def _bound(bound: PublishedBound) -> Iterator[str]:
 
 def _sentence(sentence: PublishedSentence, mark: str, calls: tuple[str, ...]) -> Iterator[str]:
     yield from _wrap(sentence.text, mark, " " * len(mark))
-    yield from _wrap(_evidence(sentence, calls), " " * len(mark) + "└ ", " " * len(mark) + "  ")
+    below = " " * len(mark)
+    yield from _wrap(_evidence(sentence, calls), f"{below}└ ", f"{below}  ")
+    if sentence.against:
+        shown = "; ".join(
+            f"{item.tool_call_id} #{','.join(map(str, item.facts))}" for item in sentence.against
+        )
+        yield from _wrap(f"says otherwise: {shown}", f"{below}! ", f"{below}  ")
 
 
 def _evidence(sentence: PublishedSentence, calls: tuple[str, ...]) -> str:

@@ -93,6 +93,8 @@ def _check_chains(report: PublishedReport, found: SupportReport) -> None:
     for (at, sentence), proof in zip(sentences, found.proofs, strict=False):
         if sentence.statements != proof.chains:
             raise Broken(f"/release/result{at}/statements", "the facts prove another chain")
+        if sentence.against != proof.against:
+            raise Broken(f"/release/result{at}/against", "other facts say otherwise")
     if len(found.proofs) < len(sentences):
         raise Broken("/release/result", "a sentence was not checked")
 

@@ -65,7 +65,8 @@ def cited_calls(release: ReleaseRecord) -> tuple[str, ...]:
         for _, part in parts_of(release.result):
             for sentence in part.sentences:
                 cited.extend(sentence.tool_call_ids)
-                cited.extend(item.tool_call_id for item in sentence.statements)
+                chains = (*sentence.statements, *sentence.against)
+                cited.extend(item.tool_call_id for item in chains)
     if release.fallback is not None:
         cited.extend(fact.tool_call_id for fact in release.fallback.observed_facts)
         cited.extend(lead.tool_call_id for lead in release.fallback.leads)

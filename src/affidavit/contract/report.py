@@ -97,7 +97,10 @@ class FallbackRecord(Record):
 
 
 class StatementChain(Record):
-    """A statement of a sentence, and the facts that prove it: call id and places in `facts`."""
+    """A statement of a sentence, and the facts that prove it: call id and places in `facts`.
+
+    Of kind `against` it proves nothing: these facts say otherwise (M4).
+    """
 
     kind: str
     tool_call_id: str
@@ -105,11 +108,15 @@ class StatementChain(Record):
 
 
 class PublishedSentence(Record):
-    """One sentence with its chain: sentence → statement → tool_call_id → fact (C10)."""
+    """One sentence with its chain: sentence → statement → tool_call_id → fact (C10).
+
+    `against` are facts of the run that say otherwise and have not the standing to refute it (M4).
+    """
 
     text: str
     tool_call_ids: tuple[str, ...]
     statements: tuple[StatementChain, ...] = ()
+    against: tuple[StatementChain, ...] = ()
 
 
 class PublishedAnalysis(Record):

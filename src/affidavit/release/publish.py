@@ -22,7 +22,6 @@ from affidavit.contract.report import (
     PublishedReport,
     PublishedSentence,
     ReleaseRecord,
-    StatementChain,
     Usage,
 )
 from affidavit.contract.states import (
@@ -48,7 +47,7 @@ from affidavit.release.situation import (
 )
 from affidavit.release.wording import REASONS, Reason
 from affidavit.verify.sentences import Sentence, number_sentences
-from affidavit.verify.support import SupportedDraft
+from affidavit.verify.support import SentenceProof, SupportedDraft
 
 _MAKER: Final = object()
 
@@ -121,12 +120,12 @@ class _Writer:
     """Writes parts down in the order of the document, which is that of the harness's numbers."""
 
     sentences: Iterator[Sentence]
-    chains: Mapping[int, tuple[StatementChain, ...]]
+    proofs: Mapping[int, SentenceProof]
 
     @classmethod
     def of(cls, supported: SupportedDraft) -> _Writer:
-        chains = {proof.number: proof.chains for proof in supported.report.proofs}
-        return cls(iter(number_sentences(supported.candidate)), chains)
+        proofs = {proof.number: proof for proof in supported.report.proofs}
+        return cls(iter(number_sentences(supported.candidate)), proofs)
 
     def analysis(self, part: AnalysisCandidate) -> PublishedAnalysis:
         return PublishedAnalysis(
@@ -149,7 +148,8 @@ class _Writer:
             PublishedSentence(
                 text=sentence.text,
                 tool_call_ids=sentence.calls,
-                statements=self.chains.get(sentence.number, ()),
+                statements=self.proofs[sentence.number].chains,
+                against=self.proofs[sentence.number].against,
             )
             for sentence in islice(self.sentences, count)
         )

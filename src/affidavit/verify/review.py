@@ -17,6 +17,8 @@ from affidavit.contract.report import StatementChain
 from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
 from affidavit.contract.statement import Statement
 from affidavit.contract.violations import SupportCode
+from affidavit.verify.contradiction import Opposed, Stage, oppose
+from affidavit.verify.masks import rests_on_mask
 from affidavit.verify.prose.check import check_sentence
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk, ask, tell
@@ -32,12 +34,14 @@ from affidavit.verify.statements.words import names_in, parts_of, stems_of
 
 @dataclass(frozen=True, slots=True)
 class SentenceReview:
-    """One sentence: the codes against it, the facts that carry it, and notes for the audit."""
+    """One sentence: the codes against it, the facts that carry it, notes for the audit, and facts
+    of the run that say otherwise."""
 
     sentence: Sentence
     codes: tuple[SupportCode, ...]
     chains: tuple[StatementChain, ...]
     notes: tuple[str, ...] = ()
+    against: tuple[StatementChain, ...] = ()
 
 
 def review_draft(
@@ -48,6 +52,7 @@ def review_draft(
 ) -> tuple[SentenceReview, ...]:
     """Every sentence, in order. `run` are further calls that may contradict, and never prove."""
     evidence = read_evidence(snapshot.calls)
+    stage = Stage.of(_whole(evidence, run))
     asking = ask(question, ())
     reviews: list[SentenceReview] = []
     memory = _Memory()
@@ -64,12 +69,23 @@ def review_draft(
                 topics=memory.topics.get(sentence.pointer.split("/sentences/")[0], ()),
             ),
         )
-        codes = _codes(proofs, found)
+        cited = evidence.of(sentence.calls)
+        opposed = oppose(sentence, proofs, cited, stage)
+        masked = rests_on_mask(sentence, proofs, evidence, found.used)
+        codes = _codes(proofs, found, opposed, masked=masked)
         reviews.append(
-            SentenceReview(sentence, codes, _chains(proofs, found), _notes(proofs, found))
+            SentenceReview(
+                sentence, codes, _chains(proofs, found), _notes(proofs, found), opposed.shown
+            )
         )
         memory.keep(sentence, codes, found)
     return tuple(reviews)
+
+
+def _whole(evidence: Evidence, run: tuple[VerifiedCall, ...]) -> Evidence:
+    """The cited calls and every further one of the run."""
+    further = tuple(call for call in run if call.tool_call_id not in evidence.calls)
+    return Evidence({**evidence.calls, **read_evidence(further).calls})
 
 
 def _desk(sentence: Sentence, evidence: Evidence, asking: Desk, memory: _Memory) -> Desk:
@@ -129,9 +145,13 @@ def _statements(
     return tuple(found)
 
 
-def _codes(proofs: tuple[Checked, ...], found: Findings) -> tuple[SupportCode, ...]:
+def _codes(
+    proofs: tuple[Checked, ...], found: Findings, opposed: Opposed, *, masked: bool
+) -> tuple[SupportCode, ...]:
     stated = [item.outcome.code for item in proofs if not isinstance(item.outcome, Proved)]
-    return tuple(dict.fromkeys((*stated, *found.codes)))
+    whole = (opposed.code,) if opposed.code else ()
+    hidden = (SupportCode.MASK_CITED,) if masked else ()
+    return tuple(dict.fromkeys((*stated, *found.codes, *whole, *hidden)))
 
 
 def _notes(proofs: tuple[Checked, ...], found: Findings) -> tuple[str, ...]:

@@ -24,11 +24,15 @@ _MAKER: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class SentenceProof:
-    """One sentence, and the facts that carry it: statement kind, call id, places in `facts`."""
+    """One sentence, and the facts that carry it: statement kind, call id, places in `facts`.
+
+    `against` are facts of the run that say otherwise, and that refute it or do not (M4).
+    """
 
     number: int
     pointer: str
     chains: tuple[StatementChain, ...]
+    against: tuple[StatementChain, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +135,5 @@ def _run(ledger: LedgerSnapshot) -> tuple[VerifiedCall, ...]:
 
 
 def _proof(review: SentenceReview) -> SentenceProof:
-    return SentenceProof(review.sentence.number, review.sentence.pointer, review.chains)
+    sentence = review.sentence
+    return SentenceProof(sentence.number, sentence.pointer, review.chains, review.against)

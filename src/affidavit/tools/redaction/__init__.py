@@ -18,6 +18,7 @@ Deliberately absent: entropy without a hint (pod names, trace ids, hashes, diges
 what a diagnosis consists of), and any way back from a mask to its secret.
 """
 
+from affidavit.contract.masking import MASK_PATTERN
 from affidavit.tools.redaction.documents import (
     Redacted,
     RedactedJson,
@@ -25,7 +26,7 @@ from affidavit.tools.redaction.documents import (
     redact_json,
     redact_text,
 )
-from affidavit.tools.redaction.marks import MASK_PATTERN, Mask
+from affidavit.tools.redaction.marks import Mask
 
 __all__ = (
     "MASK_PATTERN",

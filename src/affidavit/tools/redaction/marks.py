@@ -13,8 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Final
 
-MASK_PATTERN: Final = re.compile(r"\[masked:([a-z-]+):([0-9]+)\]")
-"""A mask: kind and number. A conclusion that rests on one is refused (MASK_CITED)."""
+from affidavit.contract.masking import MASK_PATTERN
 
 MASK_START: Final = b"[masked:"
 

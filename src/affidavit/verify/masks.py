@@ -1,0 +1,66 @@
+"""Does a sentence rest on a value that was masked as a secret? (T7, pure)
+
+A mask stands where a secret stood: nobody knows what it was, so nothing follows from it, not even
+that it is unlike something else. Words beside a mask ("login of eve failed, token [masked:…]") are
+words like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from affidavit.contract.masking import holds_mask
+from affidavit.contract.statement import Statement
+from affidavit.verify.prose.lexicon import FUNCTION
+from affidavit.verify.sentences import Sentence
+from affidavit.verify.statements import Checked
+from affidavit.verify.statements.outcome import Proved
+from affidavit.verify.statements.records import Evidence, RecordView
+from affidavit.verify.statements.words import stems_of
+
+
+def rests_on_mask(
+    sentence: Sentence,
+    proofs: Iterable[Checked],
+    evidence: Evidence,
+    used: Iterable[RecordView],
+) -> bool:
+    """Whether the sentence repeats a mask, or one of its statements does, or a masked value is
+    what proves it: the value that a proved statement names, or one whose name the words say."""
+    if holds_mask(sentence.text) or holds_mask(sentence.statements):
+        return True
+    words = stems_of(sentence.text) - FUNCTION
+    if any(_is_masked(record, words) for record in used):
+        return True
+    return any(
+        _is_masked(record, _asked_of(item.statement))
+        for item in proofs
+        if item.statement is not None and isinstance(item.outcome, Proved)
+        for call, facts in item.outcome.facts
+        for record in _records(evidence, call, facts)
+    )
+
+
+def _records(evidence: Evidence, call: str, facts: tuple[int, ...]) -> Iterable[RecordView]:
+    view = evidence.calls.get(call)
+    places = frozenset(facts)
+    return (item for item in view.records if places & set(item.facts)) if view else ()
+
+
+def _asked_of(statement: Statement) -> frozenset[str]:
+    """The words by which a statement names the values that it rests on."""
+    fields = statement.model_dump()
+    named = [str(fields.get(name) or "") for name in ("attribute", "object_attribute", "set")]
+    where = fields.get("where")
+    named += [str(name) for name in where] if isinstance(where, dict) else []
+    return stems_of(" ".join(named))
+
+
+def _is_masked(record: RecordView, words: frozenset[str]) -> bool:
+    """Whether a value that these words name in full is masked; a name of several words needs all
+    of them."""
+    return any(
+        field.names and field.names <= words and holds_mask(field.text)
+        for field in record.fields
+        if not field.loose
+    )
