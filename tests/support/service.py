@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,7 +17,7 @@ import httpx2
 
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.contract.agent import AgentRequest
-from affidavit.diagnose import World, drive, start
+from affidavit.diagnose import World, start
 from affidavit.ports.store import Store
 from affidavit.server.app import begin_stop
 from affidavit.server.house import House, ServeOptions, build_house
@@ -104,19 +104,17 @@ class Served:
 
     def begin(self, world: World, request: AgentRequest) -> str:
         """A scripted run of the service's store: the engine drives it in that world."""
-        own = replace(
-            world,
-            driver=replace(world.driver, store=self.house.store, listen=self.house.feeds.hear),
-        )
-        inner = self.house.engine.drive
+        house = self.house
+        listening = replace(world.driver, store=house.store, listen=house.feeds.hear)
+        own, inner = replace(world, driver=listening), house.driver.further
 
-        async def drive_own(run_id: str) -> object:
-            return await (drive(run_id, own) if run_id == request.run_id else inner(run_id))
+        def further(asked: AgentRequest) -> AbstractAsyncContextManager[World] | None:
+            return nullcontext(own) if asked.run_id == request.run_id else inner(asked)
 
         async def begin() -> None:
-            self.house.engine.drive = drive_own
+            house.driver.further = further
             await start(own, request)
-            self.house.engine.wake()
+            house.engine.wake()
 
         self.call(begin)
         return request.run_id

@@ -6,8 +6,8 @@ started it, or one that finds it after a crash.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,10 @@ from affidavit.server.logbook import LOGGER
 from affidavit.server.meters import Meters
 from affidavit.wiring import gate_world, incident_world
 
+OpenWorld = Callable[[AgentRequest], AbstractAsyncContextManager[World] | None]
+"""The world of a run whose source is neither a folder nor the gate; None for one it does not know.
+Its driver is to tell `Feeds.hear`."""
+
 
 @dataclass(slots=True)
 class RunDriver:
@@ -30,6 +34,7 @@ class RunDriver:
     store: Store
     feeds: Feeds
     meters: Meters
+    further: OpenWorld = lambda _: None
 
     async def drive(self, run_id: str) -> ReleaseRecord | Paused:
         """To the run's end or a pause. Raises what `diagnose.drive` raises."""
@@ -56,6 +61,11 @@ class RunDriver:
             if content is None:
                 raise _expired(run_id)
             yield gate_world(reread(content), self.store, listen=self.feeds.hear)
+            return
+        other = self.further(request)
+        if other is not None:
+            async with other as world:
+                yield world
             return
         if request.source is None:
             raise _expired(run_id)
