@@ -97,9 +97,14 @@ class Server(uvicorn.Server):
         self.house = house
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """The first word to stop."""
+        """A word to stop; the second one waits for nothing more.
+
+        Unlike uvicorn's own, the signal is not raised again: a stop that was asked for is no
+        failure.
+        """
+        self.force_exit = self.should_exit
+        self.should_exit = True
         begin_stop(self.house)
-        super().handle_exit(sig, frame)
 
 
 def open_socket(address: Address) -> socket.socket:

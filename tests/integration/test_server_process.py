@@ -1,0 +1,221 @@
+"""The real command as a process: killed under load, stopped under load, and started again."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+import httpx2
+import pytest
+
+from affidavit.adapters.store_url import open_store
+from affidavit.contract.journal import EventType
+from tests.support.service import WAIT_S, client, parse_events, read_stream, wait_until
+
+pytestmark = pytest.mark.slow
+
+ROOT: Final = Path(__file__).parents[2]
+AFFIDAVIT: Final = Path(sys.executable).parent / "affidavit"
+RUNS: Final = 6
+
+
+class Machine:
+    """A home, and the service that is started in it again and again."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.state = home / "affidavit"
+        self.log = home / "serve.log"
+        self.process: subprocess.Popen[bytes] | None = None
+        self.clients = ExitStack()
+
+    def start(self, *options: str) -> httpx2.Client:
+        """The service, ready; an admin's client."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("AFFIDAVIT_", "XDG_"))}
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [AFFIDAVIT, "serve", "--listen", "127.0.0.1:0", *options],
+                cwd=self.home,
+                env={**kept, "HOME": str(self.home), "XDG_STATE_HOME": str(self.home)},
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+            )
+        said = re.compile(r"^http://(127\.0\.0\.1:\d+) ", re.MULTILINE)
+        wait_until(lambda: said.search(self.log.read_text()) is not None or self.ended)
+        found = said.search(self.log.read_text())
+        assert found is not None, self.log.read_text()
+        api = client(f"http://{found[1]}", (self.state / "admin.key").read_text().strip())
+        self.clients.enter_context(api)
+        wait_until(lambda: self._is_ready(api) or self.ended)
+        assert not self.ended, self.log.read_text()
+        return api
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process is gone."""
+        return self.process is not None and self.process.poll() is not None
+
+    def _is_ready(self, api: httpx2.Client) -> bool:
+        try:
+            return api.get("/readyz").status_code == 200
+        except httpx2.TransportError:
+            return False
+
+    def end(self, number: int) -> int:
+        """Send it a signal and wait for its end."""
+        assert self.process is not None
+        self.process.send_signal(number)
+        return self.process.wait(WAIT_S)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    """A machine of its own; nothing of it is left."""
+    own = Machine(tmp_path)
+    yield own
+    own.clients.close()
+    if own.process is not None and own.process.poll() is None:
+        own.process.kill()
+        own.process.wait(WAIT_S)
+
+
+def begin(api: httpx2.Client) -> list[str]:
+    """Some runs at once, each under an idempotency key."""
+    made = []
+    for number in range(RUNS):
+        answer = api.post(
+            "/api/v1/runs",
+            json={"incident": f"shop-{number + 1:02}"},
+            headers={"idempotency-key": f"run-{number}"},
+        )
+        assert answer.status_code in {200, 201}, answer.text
+        made.append(answer.json()["run_id"])
+    return made
+
+
+def check(machine: Machine, api: httpx2.Client, made: list[str]) -> None:
+    """Every run has ended, once, with one decision, and there is no other."""
+    for run_id in made:
+        assert read_stream(api, run_id)[-1].name == "done"
+    listed = api.get("/api/v1/runs", params={"limit": 200}).json()["runs"]
+    assert sorted(run["run_id"] for run in listed) == sorted(made)
+    assert begin(api) == made  # asked for once more, nothing new is started
+
+    async def lines() -> list[Any]:
+        store = open_store(f"sqlite:{machine.state / 'runs.db'}")
+        try:
+            return [await store.read(run_id) for run_id in made]
+        finally:
+            await store.close()
+
+    for journal in anyio.run(lines):
+        kinds = Counter(entry.type for entry in journal)
+        assert kinds[EventType.RELEASE_DECISION] == kinds[EventType.RUN_ENDED] == 1
+        assert journal[-1].type is EventType.RUN_ENDED
+        calls = [e.data["tool_call_id"] for e in journal if e.type is EventType.TOOL_CALL_READY]
+        assert len(calls) == len(set(calls))
+
+
+def read_until_killed(machine: Machine, api: httpx2.Client, run_id: str) -> str:
+    """What a reader was sent, when the service is killed after the first observation."""
+    seen = ""
+    with (
+        suppress(httpx2.TransportError),
+        api.stream("GET", f"/api/v1/runs/{run_id}/events") as stream,
+    ):
+        for chunk in stream.iter_text():
+            seen += chunk
+            if "observation" in seen and not machine.ended:
+                machine.end(signal.SIGKILL)
+    return seen
+
+
+@pytest.mark.spec("L6", "K8", "N12", "I4")
+@pytest.mark.fault("F13", "F14", "F23")
+def test_killed_under_load_no_run_is_lost_and_none_is_doubled(machine: Machine) -> None:
+    """SIGKILL while runs work and streams are open; the next start goes on with all of them."""
+    examples = ("--incidents", str(ROOT / "examples"))
+    api = machine.start(*examples)
+    made = begin(api)
+    cut = parse_events(read_until_killed(machine, api, made[-1]))
+    assert all(event.name not in {"done", "error"} for event in cut)
+    api = machine.start(*examples)
+    rest = read_stream(api, made[-1], cut[-1].id)
+    assert read_stream(api, made[-1]) == [*cut, *rest]
+    check(machine, api, made)
+
+
+@pytest.mark.spec("K8", "L6", "I4")
+@pytest.mark.fault("F29")
+def test_a_stop_pauses_runs_and_the_next_start_goes_on(machine: Machine) -> None:
+    """SIGTERM ends streams without a terminal event and the process with 0; nothing waits for a
+    lease to run out afterwards."""
+    examples = ("--incidents", str(ROOT / "examples"))
+    api = machine.start(*examples)
+    made = begin(api)
+    seen = ""
+    with api.stream("GET", f"/api/v1/runs/{made[-1]}/events") as stream:
+        for chunk in stream.iter_text():
+            seen += chunk
+            if "observation" in seen and not machine.ended:
+                assert machine.process is not None
+                machine.process.send_signal(signal.SIGTERM)
+    assert machine.process is not None
+    assert machine.process.wait(WAIT_S) == 0
+    assert all(event.name not in {"done", "error"} for event in parse_events(seen))
+    assert "Traceback" not in machine.log.read_text()
+    check(machine, machine.start(*examples), made)
+
+
+def test_a_start_that_cannot_be_is_refused_in_one_line(machine: Machine) -> None:
+    """Open to others without a name, or with drills; no such folder; a port that is taken."""
+    api = machine.start()
+    taken = str(api.base_url).removeprefix("http://").rstrip("/")
+    for options, words in (
+        (["--listen", "0.0.0.0:0"], "no name is allowed"),
+        (["--listen", "0.0.0.0:0", "--allow-host", "x", "--drills"], "open to others"),
+        (["--listen", "nowhere"], "no address"),
+        (["--listen", taken], "cannot be listened at"),
+        (["--incidents", "no-such-folder"], "is no folder"),
+        (["--limits", "endless"], "no profile"),
+    ):
+        done = subprocess.run(
+            [AFFIDAVIT, "serve", *options],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=machine.home,
+            env={**os.environ, "HOME": str(machine.home), "XDG_STATE_HOME": str(machine.home)},
+            timeout=WAIT_S,
+        )
+        assert done.returncode == 2, (options, done.stderr)
+        assert done.stderr.count("\n") == 1, done.stderr
+        assert words in done.stderr
+        assert done.stdout == ""
+    assert api.get("/healthz").json() == {"status": "ok"}
+
+
+@pytest.mark.fault("R68")
+def test_no_key_is_ever_logged(machine: Machine) -> None:
+    """Neither a right one nor a wrong one, and what a client made up stands there escaped."""
+    api = machine.start("--incidents", str(ROOT / "examples"))
+    key = (machine.state / "admin.key").read_text().strip()
+    api.get("/api/v1/me", headers={"authorization": "Bearer affk_wrong\x1b[31m"})
+    run_id = api.post("/api/v1/runs", json={"incident": "shop-01"}).json()["run_id"]
+    read_stream(api, run_id)
+    machine.end(signal.SIGTERM)
+    log = machine.log.read_text()
+    assert key not in log
+    assert key.split("_")[2] not in log
+    assert "affk_wrong" not in log
+    assert "\x1b" not in log
+    assert f'"run_id": "{run_id}"' in log
