@@ -123,6 +123,12 @@ def permit_of(method: str, path: str) -> Role | Access | None:
     return found[0][1] if found else None
 
 
+def methods_of(path: str) -> tuple[str, ...]:
+    """The methods that a path takes, as an Allow header lists them (RFC 9110)."""
+    found = {method for method, pattern, _ in _COMPILED if pattern.match(path)}
+    return tuple(sorted(found | ({"HEAD"} if path.startswith("/static/") else set())))
+
+
 def check_table(routes: Iterable[BaseRoute]) -> None:
     """Table and routes say the same. Raises InternalFault for a route that nobody permitted, or a
     permit without its route."""

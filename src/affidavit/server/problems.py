@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from affidavit.contract.errors import AffidavitError, InputRefused, RecordFailed
+from affidavit.server.permits import methods_of
 
 MEDIA_TYPE: Final = "application/problem+json"
 
@@ -122,10 +123,12 @@ _HTTP_CODES: Final[Mapping[int, tuple[str, str]]] = MappingProxyType(
 )
 
 
-def _of_http(error: HTTPException) -> Problem:
+def _of_http(error: HTTPException, path: str) -> Problem:
     code, message = _HTTP_CODES.get(error.status_code, ("REQUEST_REFUSED", "not possible so"))
     hint = "see /openapi.json"
-    return Problem(error.status_code, code, message, hint=hint, headers=error.headers)
+    allow = {"allow": ", ".join(methods_of(path))} if error.status_code == 405 else {}
+    headers = {**(error.headers or {}), **allow}
+    return Problem(error.status_code, code, message, hint=hint, headers=headers)
 
 
 def _of_validation(error: RequestValidationError) -> Problem:
@@ -148,7 +151,7 @@ def answer_problems(app: FastAPI) -> None:
         return problem_response(problem_of(error), path(request))
 
     async def http(request: Request, error: Any) -> Response:
-        return problem_response(_of_http(error), path(request))
+        return problem_response(_of_http(error, path(request)), path(request))
 
     async def invalid(request: Request, error: Any) -> Response:
         return problem_response(_of_validation(error), path(request))
