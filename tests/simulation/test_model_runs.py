@@ -334,7 +334,7 @@ async def test_without_a_model_left_the_run_fails_and_says_that_diagnosis_is_una
     looked: bool,
 ) -> None:
     down = model_failure("MODEL_SERVER_ERROR")
-    first: list[ModelAnswer | ModelFailed] = [PROBE, down] if looked else [down]
+    first: list[Script] = [PROBE, down] if looked else [down]
     store, clock = MemoryStore(), VirtualClock()
     both = (ScriptedModel(first), ScriptedModel([down], name="second", vendor="other"))
     async with clock.jumping():
