@@ -306,6 +306,24 @@ def runs_resume(
     gating.resume(run_id, store, out, as_json=as_json, thinkers=thinkers)
 
 
+@app.command()
+def drill(
+    faults: Annotated[
+        list[str] | None,
+        typer.Argument(help="The faults to inject, by name.", metavar="[FAULT…]"),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Inject every fault.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print each gate that a run passed.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Inject faults into runs of their own. Exit: 1 when one is not caught."""
+    from affidavit.cli import drilling
+
+    drilling.drill(tuple(faults or ()), every=every, verbose=verbose, as_json=as_json)
+
+
 @app.command("import")
 def import_(
     format_name: Annotated[str, typer.Argument(help="Which data set it is.", metavar="FORMAT")],

@@ -81,6 +81,8 @@ class Harness:
     investigator  an agent of your own, in place of a model: `decide(state)`
     settings      everything else that can be set; the files and variables of the command line are
                   not read here
+    clock         time, where a test owns it
+    circuits      the breakers of models and back ends, to share them with other harnesses
     """
 
     tools: Sequence[AnyTool] = ()
@@ -94,6 +96,7 @@ class Harness:
     investigator: Investigator | None = None
     settings: Settings = field(default_factory=Settings)
     clock: Clock = field(default_factory=SystemClock)
+    circuits: Circuits | None = None
     _store: Store = field(init=False, repr=False)
     _circuits: Circuits = field(init=False, repr=False)
     _authors: tuple[Model, ...] = field(init=False, repr=False)
@@ -123,7 +126,7 @@ class Harness:
         self.limits_of(self.limits)
         self._guards_over(Catalogue.of(self._own))
         self._store = open_store(self.store) if isinstance(self.store, str) else self.store
-        self._circuits = Circuits(self.clock)
+        self._circuits = self.circuits or Circuits(self.clock)
 
     async def run(
         self,
