@@ -15,6 +15,7 @@ from typing import Protocol
 from affidavit import __version__
 from affidavit.contract.agent import AgentRequest, Ending
 from affidavit.contract.errors import (
+    AffidavitError,
     BudgetSpent,
     DeadlineReached,
     InputRefused,
@@ -35,7 +36,9 @@ from affidavit.contract.states import (
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, extend, to_us
 from affidavit.core.fold import RunView
+from affidavit.core.legality import refuse_illegal
 from affidavit.core.run import APPROVAL, Driver, Run, Stage, drive_lease
+from affidavit.guards.chain import Blocked
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.loop import Collection, collect, ledger_of
 from affidavit.ports.store import Append, Artifact, RunHead, Store
@@ -212,6 +215,8 @@ async def _publish(run: Run, world: World, gathered: Gathered) -> ReleaseRecord:
         stop_reason=view.stop_reason,
     )
     release = release_record(frame, gathered)
+    # What an auditor cannot be told does not happen (N15); the run can be driven again.
+    await world.collection.guards.leave(run.request, f"{release.agent_status}/{release.outcome}")
     content = canonical_json(release.model_dump(mode="json"))
 
     def seal(entries: tuple[Entry, ...]) -> tuple[Artifact, ...]:
@@ -270,12 +275,26 @@ async def _wake(run: Run) -> None:
 async def start(world: World, request: AgentRequest, artifacts: tuple[Artifact, ...] = ()) -> None:
     """The run exists, durably, and nothing of it was executed yet (K0).
 
-    `artifacts` are what it was handed beside its request. Raises InputRefused when the store has a
-    run of that id already, and RecordFailed when it, or the audit, cannot take note of it.
+    `artifacts` are what it was handed beside its request. Raises InputRefused for a request that
+    is not legal, that nobody lets start, whose limits cannot hold it, or whose run the store has
+    already, and RecordFailed when the store, or the audit, cannot take note of it. The audit knows
+    of a start that failed.
     """
-    await world.collection.guards.enter(request)
-    if world.mind is not None:
-        world.mind.admit(request)
+    guards = world.collection.guards
+    await guards.enter(request)
+    try:
+        refuse_illegal(request)
+        guards.admit(request)
+        if world.mind is not None:
+            world.mind.admit(request)
+        await _create(world, request, artifacts)
+    except AffidavitError as refused:
+        await guards.block(request, Blocked("", "", refused.code))
+        raise
+
+
+async def _create(world: World, request: AgentRequest, artifacts: tuple[Artifact, ...]) -> None:
+    """The run's first lines."""
     moment = world.driver.clock.now()
     content = canonical_json(request.model_dump(mode="json"))
     started = {

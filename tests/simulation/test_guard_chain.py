@@ -412,7 +412,12 @@ async def test_when_the_audit_cannot_write_nothing_is_executed_and_the_run_goes_
     assert isinstance(release, ReleaseRecord)
     assert release.outcome is ReleaseOutcome.SUCCESS
     said = [(line.word, line.tool_call_id) for line in lines]
-    assert said == [("ENTERED", ""), ("ENTERED", "call_0001"), ("EXECUTED", "call_0001")]
+    assert said == [
+        ("ENTERED", ""),
+        ("ENTERED", "call_0001"),
+        ("EXECUTED", "call_0001"),
+        ("ENDED", ""),
+    ]
 
 
 @pytest.mark.spec("H5")

@@ -22,6 +22,7 @@ class AuditWord(StrEnum):
     ENTERED = "ENTERED"
     EXECUTED = "EXECUTED"
     BLOCKED = "BLOCKED"
+    ENDED = "ENDED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,18 @@ class AuditGuard:
                 tool_call_id=blocked.tool_call_id,
                 tool=blocked.tool,
                 code=blocked.code,
+            )
+            await self.sink(line)
+
+    async def leave(self, request: AgentRequest, ended: str) -> None:
+        """The run ends so: the last line of each."""
+        if self.sink is not None:
+            line = AuditLine(
+                run_id=request.run_id,
+                tenant=request.tenant,
+                requested_by=request.requested_by,
+                word=AuditWord.ENDED,
+                code=ended,
             )
             await self.sink(line)
 

@@ -87,13 +87,29 @@ class Witness(Protocol):
         ...
 
     def block(self, request: AgentRequest, blocked: Blocked) -> Awaitable[None]:
-        """An action was refused and never executed."""
+        """An action, or the start of a run, was refused and never executed."""
+        ...
+
+    def leave(self, request: AgentRequest, ended: str) -> Awaitable[None]:
+        """A run ends so; nothing of its answer is public yet."""
+        ...
+
+
+@runtime_checkable
+class Gatekeeper(Protocol):
+    """A guard that is also asked whether a run may start at all (K0)."""
+
+    def admit(self, request: AgentRequest) -> GuardResult:
+        """Pass, or a refusal whose code the caller learns."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """An action that was never executed, and the stable code that says why."""
+    """An action that was never executed, and the stable code that says why.
+
+    Without a call and a tool it is the start of the run that was refused.
+    """
 
     tool_call_id: str
     tool: str
@@ -159,6 +175,34 @@ class GuardChain:
         for guard, witness in self._witnesses:
             await _tell(guard, partial(witness.block, request, blocked))
         return tuple(guard for guard, _ in self._witnesses)
+
+    async def leave(self, request: AgentRequest, ended: str) -> None:
+        """Tell every witness how a run ends. Raises as `enter` does: then it does not end so."""
+        for guard, witness in self._witnesses:
+            await _tell(guard, partial(witness.leave, request, ended))
+
+    def admit(self, request: AgentRequest) -> None:
+        """Ask every guard that keeps the gate whether the run may start (K0).
+
+        Raises InputRefused with the guard's code, or GUARD_FAILED where one breaks (H4).
+        """
+        for guard in self.guards:
+            if not isinstance(guard, Gatekeeper):
+                continue
+            try:
+                code = guard.admit(request).refusal
+            except Exception as error:
+                raise _not_started(guard.name, GUARD_FAILED) from error
+            if code is not None:
+                raise _not_started(guard.name, code)
+
+
+def _not_started(guard: str, code: str) -> InputRefused:
+    return InputRefused(
+        f"the {guard} guard does not let this run start",
+        code=code,
+        hint="nothing was started or spent; ask whoever sets the policy",
+    )
 
 
 async def _tell(guard: str, say: Callable[[], Awaitable[None]]) -> None:

@@ -102,13 +102,21 @@ class Permit:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The table. An empty one denies everything."""
+    """The table. An empty one denies everything.
+
+    `may_start` holds the roles of which whoever starts a run has to have one; empty: everybody may.
+    """
 
     permits: tuple[Permit, ...] = ()
+    may_start: frozenset[str] = frozenset()
 
     def allows(self, action: Action, roles: frozenset[str]) -> bool:
         """Whether any row allows the action."""
         return any(permit.allows(action, roles) for permit in self.permits)
+
+
+START_DENIED = "START_DENIED"
+"""What a caller learns whose roles do not allow it to start a run (K0)."""
 
 
 def permit_reads(tools: Iterable[ToolSpec]) -> Policy:
@@ -131,3 +139,10 @@ class PermissionGuard:
         if action is not None and self.policy.allows(action, frozenset(request.roles)):
             return GuardResult()
         return GuardResult(refusal=DENIED)
+
+    def admit(self, request: AgentRequest) -> GuardResult:
+        """Whether this caller may start a run at all (K0)."""
+        may_start = self.policy.may_start
+        if may_start and not may_start & frozenset(request.roles):
+            return GuardResult(refusal=START_DENIED)
+        return GuardResult()
