@@ -25,6 +25,8 @@ _WHOLE_FROM: Final = 100
 QUOTE_CHARS_MAX: Final = 160
 """As much of a log line as a reader needs to recognise it."""
 
+_MARKS: Final = re.compile(r'["“”«»「」『』]')
+
 UNTOLD_STATISTICS: Final = frozenset({"gauge", "value"})
 """How a metric is sampled, which is no statistic of it."""
 
@@ -133,9 +135,19 @@ def say_abnormal(change: Change, tool_call_id: str) -> Sentence:
     return Sentence(text, tool_call_id, (abnormal, *said.statements))
 
 
+def quotable(text: str) -> str:
+    """The longest stretch without a quotation mark, of the words up to a bound, in whole words: a
+    quotation within a quotation has no end that a reader could see."""
+    words = " ".join(text.split())
+    cut = words[:QUOTE_CHARS_MAX]
+    if len(words) > QUOTE_CHARS_MAX and " " in cut:
+        cut = cut.rsplit(" ", 1)[0]
+    return max((piece.strip() for piece in _MARKS.split(cut)), key=len)
+
+
 def say_line(line: Line, tool_call_id: str) -> Sentence:
     """Words that a service logged, quoted."""
-    quoted = " ".join(line.text.split())[:QUOTE_CHARS_MAX].strip()
+    quoted = quotable(line.text)
     text = f'{line.subject} logged "{quoted}".'
     statement = {
         "kind": "quote",
@@ -175,7 +187,7 @@ def say_onset(onset: Onset, direction: str, tool_call_id: str) -> Sentence:
 def say_event(row: Row, tool_call_id: str) -> Sentence | None:
     """A change event as it was recorded, quoted; None where it has no words."""
     texts = {cell.name: cell.text for cell in row.cells}
-    quoted = " ".join((texts.get("body") or "").split())[:QUOTE_CHARS_MAX].strip()
+    quoted = quotable(texts.get("body") or "")
     if not quoted or not texts.get("event"):
         return None
     place = f" of {row.subject}" if row.subject else ""

@@ -23,6 +23,7 @@ from affidavit.verify.prose.check import check_sentence
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk, ask, tell
 from affidavit.verify.prose.sheet import Context, Findings, Granted, GrantedNumber
+from affidavit.verify.prose.stated import gather, prove_from
 from affidavit.verify.prose.tokens import Token
 from affidavit.verify.sentences import Part, Sentence, number_sentences
 from affidavit.verify.statements import Checked, prove
@@ -64,7 +65,9 @@ def review_draft(
             sentence.text,
             Context(
                 part=sentence.part,
-                granted=_granted(sentence, proofs, memory.told_to(sentence), evidence),
+                granted=_granted(
+                    sentence, proofs, memory.told_to(sentence), evidence, memory.stated_to(sentence)
+                ),
                 pool=memory.pool(sentence),
                 topics=memory.topics.get(sentence.pointer.split("/sentences/")[0], ()),
             ),
@@ -79,6 +82,7 @@ def review_draft(
             )
         )
         memory.keep(sentence, codes, found)
+        memory.keep_stated(sentence, proofs)
     return tuple(reviews)
 
 
@@ -106,6 +110,19 @@ class _Memory:
     told: dict[int, list[str]] = field(default_factory=dict)
     pools: dict[int, Pool] = field(default_factory=dict)
     topics: dict[str, tuple[Token, ...]] = field(default_factory=dict)
+    stated: dict[int, list[Checked]] = field(default_factory=dict)
+
+    def stated_to(self, sentence: Sentence) -> tuple[Checked, ...]:
+        """The statements of the analyses that a conclusion rests on."""
+        if sentence.part is not Part.CONCLUSION:
+            return ()
+        return tuple(item for place in sentence.analyses for item in self.stated.get(place, ()))
+
+    def keep_stated(self, sentence: Sentence, proofs: tuple[Checked, ...]) -> None:
+        """Remember the statements of an analysis."""
+        if sentence.part in {Part.ANALYSIS, Part.NEGATIVE} and sentence.analyses:
+            known = self.stated.setdefault(sentence.analyses[0], [])
+            known.extend(item for item in proofs if item not in known)
 
     def told_to(self, sentence: Sentence) -> tuple[str, ...]:
         """The proved sentences of the analyses that a sentence belongs to or rests on."""
@@ -168,6 +185,7 @@ def _granted(
     proofs: tuple[Checked, ...],
     earlier: tuple[str, ...],
     evidence: Evidence,
+    before: tuple[Checked, ...] = (),
 ) -> Granted:
     """What proved statements say, so that the prose may say it too."""
     numbers: list[GrantedNumber] = []
@@ -202,12 +220,19 @@ def _granted(
             if fields.get(key)
         )  # fmt: skip
     joined = " ".join(words)
+    told = gather(
+        tuple(
+            prove_from(item.statement, evidence.of(item.statement.calls()), item.outcome.facts)
+            for item in (*proofs, *before)
+            if item.statement is not None and isinstance(item.outcome, Proved)
+        )
+    )
     whole = (
         bool(proofs)
         and not sentence.shared
         and all(isinstance(item.outcome, Proved) for item in proofs)
     )
-    return Granted(tuple(numbers), whole, tuple(moments), names_in(joined), stems_of(joined))
+    return Granted(tuple(numbers), whole, tuple(moments), names_in(joined), stems_of(joined), told)
 
 
 def _scopes(evidence: Evidence, item: Checked) -> tuple[str, ...]:

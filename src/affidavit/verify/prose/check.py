@@ -23,9 +23,11 @@ from affidavit.verify.prose.dividing import divide
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
+from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.numbering import mark_labels
 from affidavit.verify.prose.sheet import Context, Findings, Sheet
 from affidavit.verify.prose.sources import check_sources
+from affidavit.verify.prose.stated import carries
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.prose.wording import check_hedges, check_words, choose
 from affidavit.verify.sentences import Part
@@ -71,7 +73,8 @@ def _check_statement(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> None
     start = tokens[0].start
     shifted = tuple(_shift(token, start) for token in tokens)
     part = text[start : tokens[-1].end]
-    if _check_unknown(sheet, split_clauses(tokens), text):
+    whole = (Clause(tokens, sheet.topics),) if unknowns.opens(tokens, text) else ()
+    if _check_unknown(sheet, whole or split_clauses(tokens), text):
         return
     if tokens[0].text.casefold() in _ASKING:
         sheet.refuse(SupportCode.STATEMENT_UNPROVED, "(asks)")
@@ -124,9 +127,19 @@ def _against(sheet: Sheet, clause: Clause, unknown: unknowns.Unknown) -> Support
     if unknown.ask in {unknowns.Ask.WHY, unknowns.Ask.WHO}:
         _check_clauses(sheet, (said,), effect=True)
         return None
+    if unknown.ask in {unknowns.Ask.WHETHER, unknowns.Ask.THAT}:
+        answered = not unknown.unread and _claims(said) and _is_answered(sheet, said, unknown.ask)
+        return SupportCode.EVIDENCE_CONTRADICTS if answered else None
     if any(not _is_spoken_of(sheet, token) for token in content_of(said)):
         return SupportCode.WORDS_UNBOUND
     return SupportCode.EVIDENCE_CONTRADICTS if _is_answered(sheet, said, unknown.ask) else None
+
+
+def _claims(clause: Clause) -> bool:
+    """Whether a clause says anything that a record could hold whole: a number, a name or a quotation."""
+    return any(
+        token.kind in {Kind.NUMBER, Kind.MOMENT, Kind.QUOTE} for token in clause.tokens
+    ) or any(claims(token) for token in clause.tokens if token.kind is Kind.WORD)
 
 
 def _is_spoken_of(sheet: Sheet, token: Token) -> bool:
@@ -166,6 +179,10 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
     if len(sheet.findings.notes) == start.notes:
         return
     first = sheet.mark()
+    if carries(sheet.desk, clause, sheet.context.granted.told):
+        sheet.reset(start)
+        sheet.keep_stated(clause)
+        return
     if clause.topics and not clause.bound:
         sheet.reset(start)
         _check_clause(sheet, Clause(clause.tokens), effect=effect)
@@ -185,6 +202,12 @@ def _check_part(sheet: Sheet, part: Clause, *, effect: bool) -> None:
     """A part of a clause about the names before it, else by itself."""
     start = sheet.mark()
     _check_clause(sheet, part, effect=effect)
+    if len(sheet.findings.notes) > start.notes and carries(
+        sheet.desk, part, sheet.context.granted.told
+    ):
+        sheet.reset(start)
+        sheet.keep_stated(part)
+        return
     if len(sheet.findings.notes) > start.notes and part.topics and not part.bound:
         sheet.reset(start)
         _check_clause(sheet, Clause(part.tokens), effect=effect)

@@ -52,9 +52,15 @@ def is_identity(tokens: tuple[Token, ...], place: int) -> bool:
 
 
 _JOINS: Final = frozenset(", ( and or 、 和 与 及".split())
+LABELS: Final = frozenset(
+    "number no id code status line row column step stage part page version revision level item case "
+    "attempt process session task job build partition shard port key type exit error question record "
+    "entry call request message event order change group instance node".split()
+)
+"""Ordinary words that may stand before the number of a thing."""
 _NOT_LABELS: Final = frozenset(
     "of in to from by at for with than and or about only all the a an is are was were has have had "
-    "least most over under above below between 和 与 有 为 是 到 至 从 的 共 约".split()
+    "least most over under above below between saw see sees took take takes ran run runs against together 和 与 有 为 是 到 至 从 的 共 约".split()
 )
 
 
@@ -66,13 +72,13 @@ def labelled(tokens: tuple[Token, ...], place: int) -> bool:
     before = tokens[place - 1] if place else None
     if before is None or before.kind not in {Kind.WORD, Kind.NAME}:
         return False
+    low = before.text.casefold()
     if before.end + 1 < token.start or before.text.casefold() in _NOT_LABELS:
         return False
-    if before.kind is Kind.WORD and before.role not in {Role.CONTENT, Role.FREE}:
+    if before.kind is Kind.WORD and before.role is not Role.CONTENT and low not in LABELS:
         return False
     if not before.text.isascii() and before.role is not Role.CONTENT:
         return False
-    low = before.text.casefold()
     if before.kind is Kind.WORD and low.endswith("s") and not low.endswith(("ss", "us", "is")):
         return False
     return before.kind is Kind.NAME or not (

@@ -7,8 +7,10 @@ from datetime import datetime
 
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.stated import Told
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.sentences import Part
 from affidavit.verify.statements.records import RecordView
@@ -70,6 +72,7 @@ class Granted:
     moments: tuple[datetime, ...] = ()
     names: frozenset[str] = frozenset()
     stems: frozenset[str] = frozenset()
+    told: Told = field(default_factory=lambda: Told(()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,12 @@ class Sheet:
         """Go back to a mark."""
         self.findings = mark.findings.copy()
         self.before, self.counted = mark.before, mark.counted
+
+    def keep_stated(self, clause: Clause) -> None:
+        """Remember the numbers of a clause that its statements carry."""
+        self.findings.numbers.extend(
+            token.stated for token in clause.tokens if token.stated is not None
+        )
 
     def refuse(self, code: SupportCode, what: str = "") -> None:
         """Note a code against the sentence."""

@@ -346,7 +346,7 @@ def _word(core: str, start: int, *, first: bool) -> Token:
     role = role_of(base)
     if role is Role.CONTENT and low in NEUTRAL:
         role = Role.FREE
-    if proper and role is Role.FREE:
+    if proper and role is Role.FREE and core not in _PLAIN_CAPS:
         role = Role.CONTENT
     return Token(Kind.WORD, core, start, end, role, alike(base), proper=proper)
 
@@ -361,7 +361,7 @@ def _is_name(core: str, *, first: bool) -> bool:
     )
 
 
-_PLAIN_CAPS: Final = frozenset("UTC GMT OK ID IDS NOT AND".split())
+_PLAIN_CAPS: Final = frozenset("UTC GMT OK ID IDS NOT AND A I".split())
 
 
 def _united(found: list[Token]) -> Iterator[Token]:

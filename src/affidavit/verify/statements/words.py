@@ -95,7 +95,7 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 def _trim(token: str) -> str:
-    return token.strip(".:!?*-=~").casefold()
+    return token.strip(".:!?*-=~%").casefold()
 
 
 @lru_cache(maxsize=65_536)
