@@ -9,8 +9,8 @@ compressed, and what stands in the index can still be cited.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import resources
 from itertools import groupby
 from types import MappingProxyType
@@ -88,11 +88,26 @@ class TooLarge(Exception):
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What every request of one run shares: its bound in bytes, the bound of an answer, the schema
-    of a report."""
+    of a report, and what was told of a call before (its words never change)."""
 
     request_bytes: int
     answer_tokens: int
     report: OutputSchema
+    told: dict[tuple[str | None, ...], str] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def tell(self, item: Observation, how: Callable[[Observation], str]) -> str:
+        """What is told of a call in that way."""
+        key = (how.__name__, *_identity(item))
+        if key not in self.told:
+            self.told[key] = how(item)
+        return self.told[key]
+
+
+def _identity(item: Observation) -> tuple[str | None, ...]:
+    """All that the words about a call depend on."""
+    return item.tool, item.tool_call_id, str(item.kind), item.code, item.result_digest
 
 
 def report_schema() -> OutputSchema:
@@ -146,12 +161,12 @@ def _fit(
     How many is found by halving: a request is monotone in the number of results told in full.
     """
 
-    whole = tuple(_full(item) for item in state.observations)
-    short = tuple(index_line(item) for item in state.observations)
+    seen = state.observations
 
     def made(full: int) -> ModelRequest:
-        cut = len(whole) - full
-        told = (*short[:cut], *whole[cut:])
+        cut = len(seen) - full
+        short = (frame.tell(item, index_line) for item in seen[:cut])
+        told = (*short, *(frame.tell(item, _full) for item in seen[cut:]))
         return ModelRequest(
             purpose=purpose,
             system=INVESTIGATE if offers else WRITE,
@@ -164,9 +179,13 @@ def _fit(
     def fits(full: int) -> bool:
         return len(encode_request(made(full))) <= frame.request_bytes
 
-    low, high = 0, len(state.observations)
+    low, high = 0, len(seen)
+    whole = made(high)
+    if len(encode_request(whole)) <= frame.request_bytes:
+        return whole
     if not fits(0):
         raise TooLarge
+    high -= 1
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)

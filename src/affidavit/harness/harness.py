@@ -157,6 +157,11 @@ class Harness:
                 await start(world, asked)
             return await self._finish(await drive(asked.run_id, world))
 
+    async def start(self, request: AgentRequest) -> None:
+        """The run exists, durably, and nothing of it was executed yet; `resume` drives it."""
+        async with self._opened_incident() as incident:
+            await start(self._world(incident, request), request)
+
     async def resume(self, run_id: str) -> AgentResult:
         """Go on with a run that waits or lost its process; what was recorded is reused."""
         lines = await self._store.read(run_id)
