@@ -48,7 +48,7 @@ from affidavit.guards.circuit import CIRCUIT_OPEN
 from affidavit.ledger.reader import take_snapshot
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.ports.store import Artifact
-from affidavit.progress.saturation import Admission, admit_calls, saturation
+from affidavit.progress.saturation import Admission, News, admit_calls, saturation
 from affidavit.progress.tracker import Tracker, retrace
 from affidavit.tools.admission import Toolbox
 from affidavit.tools.boundary import (
@@ -70,8 +70,8 @@ class Collection:
 
     `circuits` are the breakers of all dependencies, shared by the runs of a process, or None: none
     is ever open. `models` are the dependencies that the investigator thinks with. `ledgers` holds
-    the last snapshot of each run while it collects, `signatures` what earlier requests asked, so
-    that nothing is read back twice; what is released is read anew.
+    the last snapshot of each run while it collects, `signatures` what earlier requests asked, and
+    `news` what results said, so that nothing is read back twice; what is released is read anew.
     """
 
     investigator: Investigator
@@ -80,6 +80,7 @@ class Collection:
     observer: Observer = field(default_factory=Observer)
     ledgers: dict[str, LedgerSnapshot] = field(default_factory=dict, repr=False, compare=False)
     signatures: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    news: News = field(default_factory=dict, repr=False, compare=False)
     circuits: Circuits | None = None
     models: tuple[str, ...] = ()
 
@@ -194,7 +195,8 @@ async def _take_calls(
     ids = tuple(str(call_id(first + place)) for place in range(len(calls)))
     before = collection.ledgers.get(run.id)
     ledger = collection.ledgers[run.id] = ledger_of(run, collection.catalogue, before)
-    gain = saturation(ledger, _without_polls(retrace(run.view, ledger), collection.catalogue))
+    tracker = _without_polls(retrace(run.view, ledger), collection.catalogue)
+    gain = saturation(ledger, tracker, news_of=collection.news)
     match admit_calls(gain, notice_given=run.view.stop_notice is not None):
         case Admission.ADMITTED:
             await run.record(_decided(step, "ACT", content, ids))

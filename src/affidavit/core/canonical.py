@@ -42,7 +42,27 @@ def _plain(value: object) -> object:
 
 
 def _refuse_uncanonical(value: object) -> None:
-    if value is None or isinstance(value, (str, bool)):
+    kind = type(value)  # exactly: what is mostly there is looked for first, and cheaply
+    if kind is str or value is None or kind is bool:
+        return
+    if kind is dict:
+        for key, item in value.items():  # type: ignore[attr-defined]  # it is a dict
+            if type(key) is not str or not key.isascii():
+                raise NotCanonical("a key that is not ASCII text")
+            if type(item) is not str:
+                _refuse_uncanonical(item)
+        return
+    if kind is list or kind is tuple:
+        for item in value:  # type: ignore[attr-defined]  # it is a list or a tuple
+            if type(item) is not str:
+                _refuse_uncanonical(item)
+        return
+    _refuse_uncommon(value)
+
+
+def _refuse_uncommon(value: object) -> None:
+    """What is no plain text, truth, object or list: integers, subclasses, and all that is wrong."""
+    if isinstance(value, str):
         return
     if isinstance(value, int):
         if abs(value) > SAFE_INTEGER_MAX:

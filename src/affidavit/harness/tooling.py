@@ -13,10 +13,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from itertools import accumulate
 from typing import Any, Final, Generic, Literal, ParamSpec, TypeVar, cast, get_type_hints
 
 import anyio.to_thread
@@ -215,12 +216,7 @@ def _envelope(
     raw: Mapping[str, Any], options: ToolOptions, source: str, scope: Scope, now: datetime
 ) -> Envelope:
     """The bounded projection of these facts: cut in their order, and said so (C15)."""
-    facts, size = list[Mapping[str, object]](), 0
-    for fact in raw["facts"]:
-        size += len(json.dumps(fact))
-        if size > FACTS_BYTES_MAX:
-            break
-        facts.append(fact)
+    facts = _bounded(raw["facts"])
     total = int(raw["total"])
     found = EvidenceStatus.EVIDENCE_FOUND if facts else EvidenceStatus.NO_EVIDENCE
     body = {
@@ -237,6 +233,12 @@ def _envelope(
         "observed_at": now.isoformat(),
     }
     return Envelope.model_validate_json(json.dumps(body))
+
+
+def _bounded(facts: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
+    """As many facts as may be shown, the first ones."""
+    kept = accumulate(len(json.dumps(fact)) for fact in facts)
+    return facts[: sum(size <= FACTS_BYTES_MAX for size in kept)]
 
 
 def _malformed(name: str, why: str) -> InputRefused:

@@ -48,11 +48,22 @@ class GainState:
     facts: int
 
 
+News = dict[str, frozenset[Fingerprint]]
+"""The fingerprints of results by their digests, so that each is read once a run."""
+
+
 def saturation(
-    ledger: LedgerSnapshot, tracker: Tracker, patience: Patience | None = None
+    ledger: LedgerSnapshot,
+    tracker: Tracker,
+    patience: Patience | None = None,
+    news_of: News | None = None,
 ) -> GainState:
-    """Whether the run has stopped learning, by what its steps read back from the ledger."""
+    """Whether the run has stopped learning, by what its steps read back from the ledger.
+
+    `news_of` remembers from one step to the next what results said.
+    """
     limits = patience or Patience()
+    seen: News = {} if news_of is None else news_of
     known: set[Fingerprint] = set()
     answered: set[str] = set()
     streak = 0
@@ -61,11 +72,19 @@ def saturation(
         if not read:
             continue
         answered.update(verified.record.tool_call_id for verified in read)
-        news = {fingerprint(fact) for verified in read for fact in verified.envelope.facts}
+        news = frozenset().union(*(_news(verified, seen) for verified in read))
         streak = 0 if news - known else streak + 1
         known |= news
     enough = streak >= limits.steps and len(answered) >= limits.evidence_calls
     return GainState(enough, streak, len(answered), len(known))
+
+
+def _news(verified: Verified, seen: News) -> frozenset[Fingerprint]:
+    address = verified.record.result_digest or ""
+    known = seen.get(address)
+    if known is None:
+        known = seen[address] = frozenset(map(fingerprint, verified.envelope.facts))
+    return known
 
 
 def _read(step: TrackedStep, ledger: LedgerSnapshot) -> Iterator[Verified]:
