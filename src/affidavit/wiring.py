@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import socket
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
 from affidavit.adapters.model_names import open_model
+from affidavit.adapters.process_identity import is_gone, own_holder
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.affidavit.seal import seal
 from affidavit.agents.playbook import PlaybookInvestigator
@@ -139,10 +138,10 @@ async def incident_world(
     """
     incident = load_incident(folder)
     try:
-        holder, clock = f"{socket.gethostname()}:{os.getpid()}", SystemClock()
+        holder, clock = own_holder(), SystemClock()
         catalogue = capture_catalogue(incident)
         world = World(
-            driver=Driver(holder, store, clock, listen),
+            driver=Driver(holder, store, clock, listen, is_gone=is_gone),
             collection=Collection(
                 investigator=investigator or PlaybookInvestigator(),
                 catalogue=catalogue,
@@ -169,9 +168,9 @@ def gate_world(
     settings: Settings | None = None,
 ) -> World:
     """A world in which a supplied answer is written down and released; it collects nothing."""
-    holder = f"{socket.gethostname()}:{os.getpid()}"
+    holder = own_holder()
     return World(
-        driver=Driver(holder, store, SystemClock(), listen),
+        driver=Driver(holder, store, SystemClock(), listen, is_gone=is_gone),
         collection=Collection(
             investigator=SuppliedAgent(),
             catalogue=supplied_catalogue(order.answer.tool_calls),

@@ -311,6 +311,8 @@ class Driver:
     """Who drives, on which store, by which clock, and who is told of each new line.
 
     `orphans` holds what was left behind and still runs; it outlives every run of the driver.
+    `is_gone` says of another driver's name that its process is certainly over; then its lease need
+    not run out first. None: nobody can know.
     """
 
     holder: str
@@ -318,6 +320,7 @@ class Driver:
     clock: Clock
     listen: Callable[[Entry, Mapping[str, bytes]], None] | None = None
     orphans: Orphans = field(default_factory=Orphans)
+    is_gone: Callable[[str], bool] | None = None
 
 
 @asynccontextmanager
@@ -329,6 +332,8 @@ async def drive_lease(driver: Driver, run_id: str) -> AsyncIterator[Run]:
     """
     store, clock = driver.store, driver.clock
     lease = await store.acquire(run_id, driver.holder, to_us(clock.now()), LEASE_TTL_US)
+    if lease is None:
+        lease = await _take_over(driver, run_id)
     if lease is None:
         raise InputRefused(
             f"run {run_id} is being driven by another process",
@@ -353,6 +358,24 @@ async def drive_lease(driver: Driver, run_id: str) -> AsyncIterator[Run]:
             await store.release(lease)
     if failure is not None:
         raise failure
+
+
+async def _take_over(driver: Driver, run_id: str) -> Lease | None:
+    """The lease of a driver whose process is gone, or None: it may be alive.
+
+    The store is asked as it would be when that lease had run out. Should somebody else have taken
+    the run in this moment, the higher epoch shuts them out, and nothing is done twice (L6).
+    """
+    if driver.is_gone is None:
+        return None
+    lines = await driver.store.read(run_id)
+    names = [str(line.data["holder"]) for line in lines if line.type is EventType.DRIVER_ACQUIRED]
+    if not names or not driver.is_gone(names[-1]):
+        return None
+    now_us = to_us(driver.clock.now())
+    over_us = now_us + LEASE_TTL_US + 1
+    lease = await driver.store.acquire(run_id, driver.holder, over_us, LEASE_TTL_US)
+    return None if lease is None else await driver.store.renew(lease, now_us, LEASE_TTL_US)
 
 
 async def _open(driver: Driver, lease: Lease) -> Run:

@@ -7,8 +7,6 @@ else. A caller says what to look with, who thinks, and what may be spent.
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
+from affidavit.adapters.process_identity import is_gone, own_holder
 from affidavit.adapters.store_url import open_store
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.affidavit.seal import seal
@@ -259,8 +258,8 @@ class Harness:
             repairer=NoRepairer(),
             author=ConsentingAuthor() if is_ours else NoAuthor(),
         )
-        holder = f"{socket.gethostname()}:{os.getpid()}"
-        world = World(Driver(holder, self._store, self.clock), collection, examiner, seal)
+        driver = Driver(own_holder(), self._store, self.clock, is_gone=is_gone)
+        world = World(driver, collection, examiner, seal)
         if not (self._authors or self._judges):
             return world
         ceilings = ceilings_of(self._store, self.settings)

@@ -16,11 +16,12 @@ from affidavit.contract.errors import (
     RunCancelled,
 )
 from affidavit.contract.journal import Event, EventType
-from affidavit.core.chain import first_break
+from affidavit.core.chain import first_break, to_us
 from affidavit.core.commands import Answer
 from affidavit.core.run import (
     APPROVAL,
     LEASE_TTL_S,
+    LEASE_TTL_US,
     CallTimedOut,
     Driver,
     Run,
@@ -237,3 +238,25 @@ async def test_what_the_driver_raises_leaves_the_lease_unwrapped() -> None:
     with pytest.raises(ZeroDivisionError):
         async with driven():
             raise ZeroDivisionError
+
+
+@pytest.mark.spec("L6", "K8")
+async def test_the_lease_of_a_driver_that_is_certainly_gone_need_not_run_out() -> None:
+    store, clock = MemoryStore(), VirtualClock()
+    asked = request()
+    await create_run(store, asked, clock)
+    dead = Driver("dead", store, clock)
+    async with drive_lease(dead, asked.run_id) as first:
+        for unsure in (None, lambda _: False):
+            with pytest.raises(InputRefused) as caught:
+                async with drive_lease(Driver("b", store, clock, is_gone=unsure), asked.run_id):
+                    raise AssertionError("a driver that may be alive is not taken over")
+            assert caught.value.code == "RUN_BUSY"
+        sure = Driver("b", store, clock, is_gone=lambda holder: holder == "dead")
+        async with drive_lease(sure, asked.run_id) as second:
+            assert second.lease.epoch == first.lease.epoch + 1
+            with pytest.raises(LeaseLost):
+                await first.note(Event(EventType.STATUS_CHANGED, {"status": "ROUTING"}))
+            await second.note(Event(EventType.STATUS_CHANGED, {"status": "ROUTING"}))
+            expires_us = to_us(clock.now()) + LEASE_TTL_US
+            assert second.lease.expires_us <= expires_us, "and no longer than any other"
