@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from affidavit.adapters.cedar_policy import CedarPolicy
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
 from affidavit.adapters.model_names import open_model
 from affidavit.adapters.process_identity import is_gone, own_holder
@@ -33,7 +34,7 @@ from affidavit.guards.budget import BudgetGuard
 from affidavit.guards.chain import Guard, GuardChain, in_order
 from affidavit.guards.circuit import CircuitGuard
 from affidavit.guards.loop import LoopGuard
-from affidavit.guards.permission import PermissionGuard, Policy, permit_reads
+from affidavit.guards.permission import PermissionGuard, permit_reads
 from affidavit.guards.plugins import load_guards
 from affidavit.guards.timeout import TimeoutGuard
 from affidavit.guards.toggles import GuardToggles
@@ -41,6 +42,7 @@ from affidavit.loop import Collection
 from affidavit.models.priced import at_price
 from affidavit.ports.ceiling import CeilingRule, Ceilings, CeilingStore
 from affidavit.ports.model import Model
+from affidavit.ports.policy import ActionPolicy
 from affidavit.ports.store import Store
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
@@ -56,7 +58,7 @@ def standard_guards(
     tools: Iterable[ToolSpec] = (),
     toggles: GuardToggles | None = None,
     further: Iterable[Guard] = (),
-    policy: Policy | None = None,
+    policy: ActionPolicy | None = None,
 ) -> GuardChain:
     """The seven guards that stand around every run, but for those that are off, and further ones.
 
@@ -80,8 +82,9 @@ def guards_of(settings: Settings, tools: Iterable[ToolSpec] = ()) -> GuardChain:
 
     Raises InputRefused for a plug-in that is not there, or an order in which cost decreases.
     """
-    agent = settings.agent
-    return standard_guards(tools, agent.guard, load_guards(agent.guard_plugins))
+    agent, file = settings.agent, settings.policy.file
+    policy = CedarPolicy.read(Path(file)) if file else None
+    return standard_guards(tools, agent.guard, load_guards(agent.guard_plugins), policy)
 
 
 def refuse_unsafe_service(settings: Settings) -> None:

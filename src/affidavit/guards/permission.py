@@ -25,6 +25,7 @@ from affidavit.contract.agent import (
     ToolSpec,
 )
 from affidavit.guards.chain import CostClass
+from affidavit.ports.policy import ActionPolicy
 
 DENIED = "PERMISSION_DENIED"
 """What an agent learns of a refusal, whatever the reason was."""
@@ -114,6 +115,14 @@ class Policy:
         """Whether any row allows the action."""
         return any(permit.allows(action, roles) for permit in self.permits)
 
+    def permits_action(self, action: Action, request: AgentRequest) -> bool:
+        """Whether any row allows the action to one of the caller's roles."""
+        return self.allows(action, frozenset(request.roles))
+
+    def permits_start(self, request: AgentRequest) -> bool:
+        """Whether the caller has one of the roles that may start a run."""
+        return not self.may_start or bool(self.may_start & frozenset(request.roles))
+
 
 START_DENIED = "START_DENIED"
 """What a caller learns whose roles do not allow it to start a run (K0)."""
@@ -128,7 +137,7 @@ def permit_reads(tools: Iterable[ToolSpec]) -> Policy:
 class PermissionGuard:
     """Refuses what no row of the table allows; the agent learns a code, and the run goes on."""
 
-    policy: Policy
+    policy: ActionPolicy
     name: str = "permission"
     order: int = 50
     cost: CostClass = CostClass.LOOKUP
@@ -136,13 +145,12 @@ class PermissionGuard:
 
     def check(self, state: AgentState, request: AgentRequest, action: Action | None) -> GuardResult:
         """Whether the action is allowed to whoever asked for the run."""
-        if action is not None and self.policy.allows(action, frozenset(request.roles)):
+        if action is not None and self.policy.permits_action(action, request):
             return GuardResult()
         return GuardResult(refusal=DENIED)
 
     def admit(self, request: AgentRequest) -> GuardResult:
         """Whether this caller may start a run at all (K0)."""
-        may_start = self.policy.may_start
-        if may_start and not may_start & frozenset(request.roles):
-            return GuardResult(refusal=START_DENIED)
-        return GuardResult()
+        if self.policy.permits_start(request):
+            return GuardResult()
+        return GuardResult(refusal=START_DENIED)

@@ -34,7 +34,6 @@ from affidavit.core.fold import fold
 from affidavit.core.run import Driver
 from affidavit.diagnose import Paused, World, drive, start
 from affidavit.guards.chain import Guard, GuardChain
-from affidavit.guards.permission import Policy
 from affidavit.guards.plugins import load_guards
 from affidavit.harness.result import AgentResult, result_of, result_of_pause
 from affidavit.harness.tooling import FunctionTool
@@ -43,6 +42,7 @@ from affidavit.models.priced import at_price
 from affidavit.models.roster import Roster
 from affidavit.ports.clock import Clock
 from affidavit.ports.model import Model
+from affidavit.ports.policy import ActionPolicy
 from affidavit.ports.store import Store
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
@@ -89,7 +89,7 @@ class Harness:
     model: AnyModel | Sequence[AnyModel] | None = None
     judge: AnyModel | Sequence[AnyModel] | None = None
     guards: Sequence[Guard | str] = ()
-    policy: Policy | None = None
+    policy: ActionPolicy | None = None
     limits: str | Limits = "standard"
     store: str | Store = "memory:"
     investigator: Investigator | None = None

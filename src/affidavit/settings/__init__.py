@@ -2,6 +2,7 @@
 
     table      the shape of a table, and the kinds of values: durations, money, lists
     agent      [agent]      limits by profile, guards, plug-ins
+    policy     [policy]     who may call what
     models     [models]     who investigates, who judges, what a token costs
     ceilings   [ceilings]   what a tenant, and everybody, may spend in a day
     retention  [retention]  how long payloads live

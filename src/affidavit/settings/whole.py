@@ -10,6 +10,7 @@ from pydantic import Field
 from affidavit.settings.agent import AgentTable
 from affidavit.settings.ceilings import CeilingsTable
 from affidavit.settings.models import ModelsTable
+from affidavit.settings.policy import PolicyTable
 from affidavit.settings.retention import RetentionTable
 from affidavit.settings.server import ServerTable, state_folder
 from affidavit.settings.table import Table
@@ -28,6 +29,7 @@ class Settings(Table):
         description="the profile of limits of a new run: `simple`, `standard` or `research`",
     )
     agent: AgentTable = Field(default_factory=AgentTable)
+    policy: PolicyTable = Field(default_factory=PolicyTable)
     models: ModelsTable = Field(default_factory=ModelsTable)
     ceilings: CeilingsTable = Field(default_factory=CeilingsTable)
     retention: RetentionTable = Field(default_factory=RetentionTable)
