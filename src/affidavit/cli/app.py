@@ -307,6 +307,20 @@ def runs_resume(
 
 
 @app.command()
+def worker(
+    store: StoreUrl = "",
+    runs_max: Annotated[int, typer.Option("--runs-max", help="So many runs at once.")] = 4,
+    model: Models = None,
+    judge: Judges = None,
+) -> None:
+    """Drive what is due in a store, beside the service or the command that started it."""
+    from affidavit.cli import working
+    from affidavit.cli.thinking import Thinkers
+
+    working.work(store, runs_max, Thinkers(tuple(model or ()), tuple(judge or ())))
+
+
+@app.command()
 def drill(
     faults: Annotated[
         list[str] | None,
