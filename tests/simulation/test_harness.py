@@ -249,3 +249,19 @@ def test_a_harness_that_nobody_investigates_with_is_refused() -> None:
         Harness(model=ScriptedModel(SCRIPT), investigator=Asker())
     with pytest.raises(InputRefused, match="names no model"):
         Harness(model="nothing")
+
+
+@pytest.mark.spec("T5", "D1")
+@pytest.mark.fault("R20", "R80")
+async def test_a_source_that_nobody_has_heard_of_needs_no_change_anywhere() -> None:
+    """The same honest report over a source type made up here is judged the same."""
+
+    @tool(source_type="carrier-pigeon", name="error_logs")
+    async def pigeons(service: str, window: Window) -> Lines:
+        """Messages of a service."""
+        return Lines([(window.start, LINE)], subject=service)
+
+    harness = Harness(tools=[pigeons], model=ScriptedModel(SCRIPT))
+    result = await harness.run("Why?", window=WINDOW)
+    assert result.outcome is ReleaseOutcome.SUCCESS
+    assert [line.source_type for line in result.coverage.lines] == ["carrier-pigeon"]
