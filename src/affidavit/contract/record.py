@@ -23,6 +23,8 @@ class Record(BaseModel):
 
 def to_utc(moment: datetime) -> datetime:
     """The same moment in UTC. Raises ValueError for a time without a zone (R26)."""
+    if moment.tzinfo is UTC:  # as most are: written often, and read back already
+        return moment
     if moment.tzinfo is None:
         raise ValueError("a time needs a zone, for example 2026-03-02T10:00:00Z")
     return moment.astimezone(UTC)
