@@ -20,6 +20,7 @@ from affidavit.contract.journal import Entry
 from affidavit.contract.states import is_terminal
 from affidavit.ports.ceiling import CeilingRule
 from affidavit.ports.store import (
+    ATTACHED_KINDS,
     KEPT_KINDS,
     LISTED_MAX,
     PAYLOADS_LIVE_US,
@@ -31,6 +32,7 @@ from affidavit.ports.store import (
     CommandKind,
     Lease,
     PendingApproval,
+    Prunable,
     RunHead,
 )
 
@@ -152,6 +154,26 @@ class MemoryStore:
                 del run.artifacts[key]
             deleted += len(gone)
         return deleted
+
+    async def prunable(self, now_us: int, older_than_us: int = PAYLOADS_LIVE_US) -> Prunable:
+        """See `Store.prunable`."""
+        await self._enter()
+        sizes = [
+            [len(content) for (_, kind), content in run.artifacts.items() if kind not in KEPT_KINDS]
+            for run in self._runs.values()
+            if run.standing.ended_us is not None and run.standing.ended_us + older_than_us <= now_us
+        ]
+        found = [each for each in sizes if each]
+        return Prunable(len(found), sum(map(len, found)), sum(map(sum, found)))
+
+    async def attach(self, run_id: str, item: Artifact) -> None:
+        """See `Store.attach`."""
+        await self._enter()
+        run = self._runs.get(run_id)
+        there = [] if run is None else [kind for _, kind in run.artifacts if kind in ATTACHED_KINDS]
+        moves.refuse_attached(run_id, run.standing if run else None, item, len(there))
+        if run is not None:
+            run.artifacts.setdefault((item.digest, item.kind), bytes(item.content))
 
     async def runs(
         self, tenant: str, limit: int = 50, before: str | None = None

@@ -11,6 +11,7 @@ from affidavit.adapters.standing import Standing, command_missing
 from affidavit.contract.errors import RecordFailed
 from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.ports.store import (
+    ATTACHED_KINDS,
     KEPT_KINDS,
     LISTED_MAX,
     WAKING,
@@ -19,6 +20,7 @@ from affidavit.ports.store import (
     Artifact,
     Command,
     PendingApproval,
+    Prunable,
     RunHead,
 )
 
@@ -260,6 +262,30 @@ def expire(connection: sqlite3.Connection, until_us: int) -> int | None:
         deleted += gone.rowcount
         connection.execute("UPDATE runs SET payloads_expired = 1 WHERE run_id = ?", (run_id,))
     return deleted if found else None
+
+
+def prunable(connection: sqlite3.Connection, until_us: int) -> Prunable:
+    """What `expire` would delete of the runs that ended until then."""
+    kept = ", ".join("?" * len(KEPT_KINDS))
+    found = connection.execute(
+        "SELECT count(DISTINCT artifacts.run_id), count(*), "  # noqa: S608 -- question marks alone
+        "coalesce(sum(length(artifacts.content)), 0) "
+        "FROM runs JOIN artifacts ON artifacts.run_id = runs.run_id "
+        "WHERE runs.payloads_expired = 0 AND runs.ended_us <= ? "
+        f"AND artifacts.kind NOT IN ({kept})",
+        (until_us, *sorted(KEPT_KINDS)),
+    ).fetchone()
+    return Prunable(*found)
+
+
+def count_attached(connection: sqlite3.Connection, run_id: str) -> int:
+    """How many things stand beside a run that has ended."""
+    marks = ", ".join("?" * len(ATTACHED_KINDS))
+    (count,) = connection.execute(
+        f"SELECT count(*) FROM artifacts WHERE run_id = ? AND kind IN ({marks})",  # noqa: S608 -- question marks alone
+        (run_id, *sorted(ATTACHED_KINDS)),
+    ).fetchone()
+    return int(count)
 
 
 def give_back_pages(connection: sqlite3.Connection) -> bool:

@@ -38,6 +38,7 @@ from affidavit.ports.store import (
     CommandKind,
     Lease,
     PendingApproval,
+    Prunable,
     RunHead,
 )
 
@@ -129,6 +130,21 @@ class SqliteStore:
                 pass
             await self._surely(rows.shorten_log)
         return deleted
+
+    async def prunable(self, now_us: int, older_than_us: int = PAYLOADS_LIVE_US) -> Prunable:
+        """See `Store.prunable`. In a thread: it looks at every run whose time is over."""
+        return await self._surely(lambda c: rows.prunable(c, now_us - older_than_us))
+
+    async def attach(self, run_id: str, item: Artifact) -> None:
+        """See `Store.attach`."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            standing = rows.load(connection, run_id)
+            there = rows.count_attached(connection, run_id)
+            moves.refuse_attached(run_id, standing, item, there)
+            rows.insert_artifacts(connection, run_id, (item,))
+
+        await self._write_surely(work)
 
     async def runs(
         self, tenant: str, limit: int = 50, before: str | None = None

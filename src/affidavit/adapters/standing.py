@@ -15,6 +15,8 @@ from affidavit.contract.errors import InputRefused, LeaseLost, RecordFailed
 from affidavit.contract.journal import Entry
 from affidavit.contract.states import RUN_MOVES, RunState, is_terminal
 from affidavit.ports.store import (
+    ATTACHED_KINDS,
+    ATTACHED_MAX,
     INBOX_MAX,
     PAYLOAD_CHARS_MAX,
     Append,
@@ -114,6 +116,27 @@ def refuse_post(run_id: str, standing: Standing | None, waiting: int) -> None:
             code="INBOX_FULL",
             hint=f"let a driver take them in: affidavit runs resume {run_id}",
         )
+
+
+def refuse_attached(run_id: str, standing: Standing | None, item: Artifact, there: int) -> None:
+    """Raise when that artifact cannot be put beside the run (`Store.attach`)."""
+    if item.kind not in ATTACHED_KINDS:
+        raise ValueError(f"{item.kind} is nothing that stands beside a run")
+    if standing is None:
+        raise unknown(run_id)
+    if not is_terminal(standing.head.state):
+        raise InputRefused(
+            f"run {run_id} has not ended",
+            code="RUN_UNDECIDED",
+            hint=f"go on with it: affidavit runs resume {run_id}",
+        )
+    if there >= ATTACHED_MAX:
+        raise InputRefused(
+            f"{there} things stand beside run {run_id} already",
+            code="ATTACHED_FULL",
+            hint=f"look at them: affidavit show {run_id}",
+        )
+    _refuse_altered((item,))
 
 
 def unknown(run_id: str) -> InputRefused:

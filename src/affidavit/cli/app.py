@@ -12,6 +12,7 @@ from affidavit import __version__
 from affidavit.cli.evaluations import evaluations
 from affidavit.cli.key_commands import KeysFile, keys
 from affidavit.cli.lab import lab
+from affidavit.cli.later_commands import runs_prune, runs_retract
 from affidavit.cli.options import (
     By,
     CallId,
@@ -46,6 +47,8 @@ app = typer.Typer(
 )
 runs = typer.Typer(help="Runs of this machine.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(runs, name="runs")
+runs.command("retract")(runs_retract)
+runs.command("prune")(runs_prune)
 approvals = typer.Typer(
     help="Actions that wait for a person.", no_args_is_help=True, rich_markup_mode=None
 )

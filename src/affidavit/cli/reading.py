@@ -13,10 +13,12 @@ import anyio
 from affidavit.affidavit.document import Document
 from affidavit.affidavit.page import render_page
 from affidavit.affidavit.recheck import Check, Recheck, Verdict, recheck
+from affidavit.affidavit.retraction import Retraction
 from affidavit.affidavit.timeline import TimelineLine, write_timeline
 from affidavit.cli.answer import show_release
 from affidavit.cli.opening import file_of_run, head_of, names_file, read_file, runs_at
 from affidavit.cli.outlet import check_out, write_out
+from affidavit.cli.retracting import CANNOT_KNOW, retractions_of, standing_of, words_of
 from affidavit.cli.screen import (
     EXIT_ALTERED,
     EXIT_REFUSED,
@@ -45,10 +47,20 @@ _HEADLINES: Final = {
 _MARKS: Final = {True: "✓", False: "✗", None: "–"}
 
 
-def _content(source: str, store: str) -> bytes:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The bytes of a file, and what was said of it since; None for a bare file, which cannot know
+    (L9)."""
+
+    content: bytes
+    since: tuple[Retraction, ...] | None = None
+
+
+def _read(source: str, store: str) -> _Read:
     if names_file(source):
-        return read_file(Path(source))
-    return anyio.run(file_of_run, store, source)
+        return _Read(read_file(Path(source)))
+    content = anyio.run(file_of_run, store, source)
+    return _Read(content, anyio.run(retractions_of, store, source))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +73,32 @@ class Demands:
 
 def verify(source: str, store: str, demands: Demands, *, as_json: bool) -> NoReturn:
     """Re-check a file, or the stored file of a run, and exit with what it came to."""
-    checked = recheck(_content(source, store))
+    read = _read(source, store)
+    checked = recheck(read.content)
     if checked.document is not None:
         more = tuple(_demanded(checked.document, demands))
         checked = replace(checked, checks=(*checked.checks, *more))
     if as_json:
-        say_json(_verdict_json(checked))
+        say_json({**_verdict_json(checked), "retracted": _retracted_json(read.since)})
     else:
         say(_verdict_text(checked))
+        _say_since(checked, read.since)
     raise SystemExit(_EXIT[checked.verdict])
+
+
+def _say_since(checked: Recheck, since: tuple[Retraction, ...] | None) -> None:
+    """What became of the answer since; it says nothing about whether the file is intact."""
+    if checked.document is None:
+        return
+    if since is None:
+        say(CANNOT_KNOW.format(run_id=checked.document.release.run_id))
+    elif since:
+        say(words_of(since))
+
+
+def _retracted_json(since: tuple[Retraction, ...] | None) -> object:
+    """Every word since, oldest first; null where nobody could look."""
+    return None if since is None else [each.record.model_dump(mode="json") for each in since]
 
 
 def _demanded(document: Document, demands: Demands) -> Iterator[Check]:
@@ -138,7 +167,8 @@ def show(source: str, store: str, copies: Copies, *, as_json: bool) -> NoReturn:
     out = copies.out
     check_out(out)
     check_out(copies.html, "--html")
-    content = _content(source, store)
+    read = _read(source, store)
+    content, since = read.content, read.since
     checked = recheck(content)
     document = checked.document
     if document is None or checked.verdict is not Verdict.INTACT_SIGNER_UNKNOWN:
@@ -146,9 +176,12 @@ def show(source: str, store: str, copies: Copies, *, as_json: bool) -> NoReturn:
     if out is not None:
         write_out(out, content, document.release.run_id)
     if copies.html is not None:
-        page = render_page(content, checked).encode("utf-8")
+        standing = None if since is None else standing_of(since)
+        page = render_page(content, checked, standing).encode("utf-8")
         write_out(copies.html, page, document.release.run_id, "--html")
         tell(f"page {copies.html}: open it in a browser; it loads nothing")
+    if since:
+        (tell if as_json else say)(words_of(since))
     show_release(document.release, out, as_json=as_json)
     raise SystemExit(0)
 

@@ -25,8 +25,15 @@ WAKING: Final[frozenset[CommandKind]] = frozenset(
 PAYLOADS_LIVE_US: Final = 2 * 3600 * 1_000_000
 """How long payloads outlive their run: two hours, time enough to look into it (C2)."""
 
-KEPT_KINDS: Final = frozenset({"release", "affidavit"})
-"""Artifacts that never expire: what was published, and the file that proves it (C2, K8)."""
+KEPT_KINDS: Final = frozenset({"release", "affidavit", "retraction"})
+"""Artifacts that never expire: what was published, the file that proves it, and what was said of it
+since (C2, K8, L9)."""
+
+ATTACHED_KINDS: Final = frozenset({"retraction"})
+"""What may be put beside a run that has ended; it changes nothing that stands there (L9)."""
+
+ATTACHED_MAX: Final = 20
+"""Of one run: an answer is retracted once or twice, so more is a runaway script."""
 
 LISTED_MAX: Final = 1000
 """No list of runs is longer; who needs more asks again with the next page or the next look."""
@@ -58,6 +65,15 @@ class Lease:
     holder: str
     epoch: int
     expires_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prunable:
+    """Payloads whose time is over: of how many runs, how many, and how many bytes."""
+
+    runs: int = 0
+    artifacts: int = 0
+    content_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +213,21 @@ class Store(Protocol):
 
         A run that has not ended keeps all of its artifacts; `KEPT_KINDS` always stay. Returns how
         many were deleted.
+        """
+        ...
+
+    async def prunable(self, now_us: int, older_than_us: int = PAYLOADS_LIVE_US) -> Prunable:
+        """What `expire_artifacts` would delete now; nothing is touched."""
+        ...
+
+    async def attach(self, run_id: str, item: Artifact) -> None:
+        """The artifact stands beside a run that has ended, durably; no line and no other artifact
+        has changed, and one that is there already is not stored twice.
+
+        Raises `InputRefused` for a run that does not exist (RUN_UNKNOWN), has not ended
+        (RUN_UNDECIDED) or has `ATTACHED_MAX` of them (ATTACHED_FULL), and `RecordFailed`
+        (ARTIFACT_ALTERED) for one that is not at its address. Raises ValueError for a kind that is
+        not one of `ATTACHED_KINDS`.
         """
         ...
 

@@ -21,10 +21,12 @@ from affidavit.contract.journal import EventType
 from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.core.chain import first_break
 from affidavit.ports.store import (
+    ATTACHED_MAX,
     LISTED_MAX,
     PAYLOADS_LIVE_US,
     Append,
     Artifact,
+    Prunable,
     Store,
 )
 from affidavit.testing.conformance import refusal, require
@@ -231,13 +233,47 @@ async def expires_payloads(open_store: OpenStore) -> None:
     expiry_us = START_US + 60 * SECOND_US + PAYLOADS_LIVE_US
     require(await store.expire_artifacts(expiry_us - 1) == 0, "payloads live for two hours")
     require(await store.artifact(run.id, raw.digest) == b"payload", "payloads live for two hours")
+    require(await store.prunable(expiry_us - 1) == Prunable(), "nothing is due before its time")
+    due = await store.prunable(expiry_us)
+    require(due == Prunable(1, 1, len(b"payload")), "what is due is counted, and stays", due)
+    require(await store.artifact(run.id, raw.digest) == b"payload", "looking deletes nothing")
     require(await store.expire_artifacts(expiry_us) == 1, "then they are deleted, and counted")
+    require(await store.prunable(far_us) == Prunable(), "what is gone is not due again")
     require(await store.expire_artifacts(far_us) == 0, "what is gone is not counted again")
     require(await store.artifact(run.id, raw.digest) is None, "an expired payload is gone")
     left = {item.kind for item in await store.artifacts(run.id)}
     require(left == {"release", "affidavit"}, "what was published stays", left)
     require(await store.artifact(paused.id, raw.digest) == b"payload", "a pause keeps its payloads")
     require(len(await store.read(run.id)) == 3, "lines never expire")
+    await store.close()
+
+
+async def keeps_what_is_said_since(open_store: OpenStore) -> None:
+    """Beside a run that has ended stands what was said of it since, and nothing else moves (L9)."""
+    store = open_store()
+    run, going = await begin_run(store, 1), await begin_run(store, 2)
+    lease = await lease_run(store, run.id)
+    await store.append(lease, ending(run.last, artifacts=[artifact(b"sealed", "affidavit")]))
+    lines, head = await store.read(run.id), await store.head(run.id)
+    said = artifact(b"it was the clock", "retraction")
+    for item in (said, said, artifact(b"and again", "retraction")):
+        await store.attach(run.id, item)
+    kinds = sorted(item.kind for item in await store.artifacts(run.id))
+    require(kinds == ["affidavit", "retraction", "retraction"], "each is kept once", kinds)
+    require(await store.read(run.id) == lines, "no line is added or changed")
+    require(await store.head(run.id) == head, "the run itself has not moved")
+    await store.expire_artifacts(START_US + 1000 * PAYLOADS_LIVE_US)
+    require(await store.artifact(run.id, said.digest) == said.content, "it never expires")
+    with refusal(InputRefused, "RUN_UNKNOWN", "an unknown run has nothing beside it"):
+        await store.attach("run_unknown000000000", said)
+    with refusal(InputRefused, "RUN_UNDECIDED", "a run that goes on has nothing beside it"):
+        await store.attach(going.id, said)
+    with refusal(RecordFailed, "ARTIFACT_ALTERED", "bytes at a wrong address are refused"):
+        await store.attach(run.id, Artifact(said.digest, "retraction", b"other bytes"))
+    for number in range(ATTACHED_MAX - 2):
+        await store.attach(run.id, artifact(f"more {number}".encode(), "retraction"))
+    with refusal(InputRefused, "ATTACHED_FULL", "there is an end to it"):
+        await store.attach(run.id, artifact(b"one too many", "retraction"))
     await store.close()
 
 
@@ -335,6 +371,7 @@ STORE_CHECKS: Final[tuple[StoreCheck, ...]] = (
     ends_once,
     keeps_artifacts,
     expires_payloads,
+    keeps_what_is_said_since,
     lists_runs_of_one_tenant,
     *INBOX_CHECKS,
     refuses_unwritable_text,

@@ -23,6 +23,7 @@ from affidavit.ports.store import (
     CommandKind,
     Lease,
     PendingApproval,
+    Prunable,
     RunHead,
     Store,
 )
@@ -125,6 +126,14 @@ class FaultyStore:
         return await self._write(
             "expire_artifacts", lambda: self._inner.expire_artifacts(now_us, older_than_us)
         )
+
+    async def attach(self, run_id: str, item: Artifact) -> None:
+        """A write."""
+        await self._write("attach", lambda: self._inner.attach(run_id, item))
+
+    async def prunable(self, now_us: int, older_than_us: int = PAYLOADS_LIVE_US) -> Prunable:
+        """As the inner store has it."""
+        return await self._living().prunable(now_us, older_than_us)
 
     async def read(self, run_id: str) -> tuple[Entry, ...]:
         """As the inner store has it."""
