@@ -5,10 +5,15 @@ from __future__ import annotations
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, get_args
+
+from anyio import CancelScope
 
 from affidavit.adapters.cedar_policy import CedarPolicy
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
+from affidavit.adapters.live_backends import LiveBackends, LiveConfig, open_live
 from affidavit.adapters.model_names import open_model
 from affidavit.adapters.process_identity import is_gone, own_holder
 from affidavit.adapters.system_clock import SystemClock
@@ -44,12 +49,16 @@ from affidavit.ports.ceiling import CeilingRule, Ceilings, CeilingStore
 from affidavit.ports.model import Model
 from affidavit.ports.policy import ActionPolicy
 from affidavit.ports.store import Store
+from affidavit.ports.telemetry import Incident, Symptom, SymptomSignal
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
 from affidavit.release.withdrawal import ConsentingAuthor, NoAuthor
 from affidavit.settings import Settings
 from affidavit.tools.capture import capture_catalogue
+from affidavit.tools.catalogue import Catalogue, UnavailableSource
 from affidavit.verify.judges.embedded import EmbeddedJudge
+
+SYMPTOM_SIGNALS: Final = get_args(SymptomSignal)
 
 Listen = Callable[[Entry, Mapping[str, bytes]], None]
 
@@ -141,26 +150,104 @@ async def incident_world(
     """
     incident = load_incident(folder)
     try:
-        holder, clock = own_holder(), SystemClock()
-        catalogue = capture_catalogue(incident)
-        world = World(
-            driver=Driver(holder, store, clock, listen, is_gone=is_gone),
-            collection=Collection(
-                investigator=investigator or PlaybookInvestigator(),
-                catalogue=catalogue,
-                guards=guards_of(settings or Settings(), catalogue.specs()),
-                circuits=Circuits(clock),
-            ),
-            examiner=Examiner(
-                judge=EmbeddedJudge(),
-                repairer=NoRepairer(),
-                author=ConsentingAuthor() if investigator is None else NoAuthor(),
-            ),
-            seal=seal,
-        )
+        world = _world_over(capture_catalogue(incident), store, listen, investigator, settings)
         yield world, incident
     finally:
         incident.close()
+
+
+def _world_over(
+    catalogue: Catalogue,
+    store: Store,
+    listen: Listen | None,
+    investigator: Investigator | None,
+    settings: Settings | None,
+) -> World:
+    clock = SystemClock()
+    return World(
+        driver=Driver(own_holder(), store, clock, listen, is_gone=is_gone),
+        collection=Collection(
+            investigator=investigator or PlaybookInvestigator(),
+            catalogue=catalogue,
+            guards=guards_of(settings or Settings(), catalogue.specs()),
+            circuits=Circuits(clock),
+        ),
+        examiner=Examiner(
+            judge=EmbeddedJudge(),
+            repairer=NoRepairer(),
+            author=ConsentingAuthor() if investigator is None else NoAuthor(),
+        ),
+        seal=seal,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LiveOrder:
+    """What a live world is opened for: the run's request, and what is configured.
+
+    `probe` off opens nothing yet: for whoever only starts the run, and lets an engine drive it.
+    """
+
+    request: AgentRequest
+    settings: Settings
+    environment: Mapping[str, str]
+    probe: bool = True
+
+    @property
+    def config(self) -> LiveConfig:
+        """The back ends."""
+        return LiveConfig(self.settings.backends, self.settings.outgoing, self.environment)
+
+
+@asynccontextmanager
+async def live_world(
+    order: LiveOrder,
+    store: Store,
+    *,
+    listen: Listen | None = None,
+    investigator: Investigator | None = None,
+) -> AsyncIterator[tuple[World, LiveBackends]]:
+    """A world over the live back ends of the request's tenant; nothing is left when this ends.
+
+    Raises InputRefused (NO_BACKENDS) where none is configured.
+    """
+    live = await open_live(order.config, live_incident(order.request), probe=order.probe)
+    try:
+        catalogue = capture_catalogue(live.telemetry)
+        named = {finding.signal for finding in live.unavailable}
+        absent = [
+            *(UnavailableSource(f.signal, f.name, f.code) for f in live.unavailable),
+            *(item for item in catalogue.unavailable if item.source_type not in named),
+        ]
+        reachable = Catalogue(catalogue.tools, tuple(absent))
+        yield _world_over(reachable, store, listen, investigator, order.settings), live
+    finally:
+        with CancelScope(shield=True):
+            await live.close()
+
+
+def live_incident(request: AgentRequest) -> Incident:
+    """The incident of a live run, as its request tells it; so any process can go on with the run.
+
+    Raises InputRefused (WINDOW_MISSING) for a request without a window.
+    """
+    if request.window is None:
+        raise InputRefused(
+            "a live run needs a window", code="WINDOW_MISSING", hint="say since when it fails"
+        )
+    signal = request.symptom_signal if request.symptom_signal in SYMPTOM_SIGNALS else "unknown"
+    return Incident.model_validate(
+        {
+            "id": request.incident or request.run_id,
+            "title": request.question[:500],
+            "question": request.question,
+            "window": request.window,
+            "symptom": Symptom.model_validate(
+                {"service": request.symptom_service or "unknown", "signal": signal}
+            ),
+            "tenant": request.tenant,
+        }
+    )
 
 
 def gate_world(

@@ -93,9 +93,7 @@ class Frame:
     request_bytes: int
     answer_tokens: int
     report: OutputSchema
-    told: dict[tuple[str | None, ...], str] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    told: dict[tuple[str | None, ...], str] = field(default_factory=dict, repr=False, compare=False)
 
     def tell(self, item: Observation, how: Callable[[Observation], str]) -> str:
         """What is told of a call in that way."""

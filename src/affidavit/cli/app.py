@@ -85,8 +85,19 @@ def demo(
 
 @app.command()
 def diagnose(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
-    source: Annotated[str, typer.Argument(help="An incident folder.", metavar="SOURCE")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="An incident folder, an alert's payload (.json), or live.", metavar="SOURCE"
+        ),
+    ],
     question: Question = "",
+    service: Annotated[
+        str, typer.Option("--service", help="Which service is in trouble (live).")
+    ] = "",
+    since: Annotated[
+        str, typer.Option("--since", help="Since how long: 90s, 15m, 2h (live).")
+    ] = "",
     limits: Profile = "",
     store: StoreUrl = "",
     model: Models = None,
@@ -102,7 +113,9 @@ def diagnose(  # noqa: PLR0913, PLR0917 - Typer makes an option of every paramet
     from affidavit.cli.thinking import Thinkers
 
     thinkers = Thinkers(tuple(model or ()), tuple(judge or ()), record)
-    order = diagnosing.Order(Path(source), question, limits, store, out, as_json, thinkers)
+    order = diagnosing.Order(
+        Path(source), question, limits, store, out, as_json, thinkers, service=service, since=since
+    )
     diagnosing.diagnose(order)
 
 

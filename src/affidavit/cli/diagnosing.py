@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,10 +15,13 @@ import anyio
 import affidavit
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.narration import Narrator
+from affidavit.application.alerts import LIVE
 from affidavit.cli.answer import show_release, show_undecided
+from affidavit.cli.live import LiveQuestion, is_live, live_request, live_run
 from affidavit.cli.opening import (
     head_of,
     login,
+    request_of_run,
     runs_at,
     sealed_file,
     settings_in_force,
@@ -62,6 +66,8 @@ class Order:
     as_json: bool = False
     thinkers: Thinkers = field(default_factory=Thinkers)
     settings: Settings = field(default_factory=Settings)
+    service: str = ""
+    since: str = ""
 
 
 @dataclass(slots=True)
@@ -135,6 +141,14 @@ def _check_question(question: str) -> None:
 
 async def _diagnose(order: Order) -> int:
     """The folder first, then the store: a folder that is refused leaves nothing behind."""
+    if is_live(order.source):
+        return await _diagnose_live(order)
+    if order.service or order.since:
+        raise InputRefused(
+            "--service and --since belong to `diagnose live` and to an alert's payload",
+            code="USAGE",
+            hint="an incident folder has its own window and service",
+        )
     async with incident_world(
         order.source, MemoryStore(), listen=Watcher(), settings=order.settings
     ) as (bare, incident):
@@ -153,6 +167,33 @@ async def _diagnose(order: Order) -> int:
             await start(world, request)
             tell(f"run {request.run_id}: {request.question}")
             return await conduct(world, store, request.run_id, order)
+
+
+async def _diagnose_live(order: Order) -> int:
+    """As a folder: the back ends first, then the store."""
+    asked = LiveQuestion(order.question, order.limits, order.service, order.since)
+    request = live_request(str(order.source), asked, order.settings)
+    async with live_run(request, MemoryStore(), Watcher(), order.settings) as bare:
+        thinking = think_with(order.thinkers, bare, request, order.settings)
+        async with runs_at(order.store, may_make=True) as store:
+            world = replace(thinking, driver=replace(bare.driver, store=store))
+            await start(world, request)
+            tell(f"run {request.run_id}: {request.question}")
+            return await conduct(world, store, request.run_id, order)
+
+
+@asynccontextmanager
+async def _world_again(store: Store, run_id: str, settings: Settings) -> AsyncIterator[World]:
+    """The world of a run that is there already, from what its request says of its source."""
+    request = await request_of_run(store, run_id)
+    if request.source == LIVE:
+        async with live_run(request, store, Watcher(), settings) as world:
+            yield world
+        return
+    source = await source_of(store, run_id)
+    opened = incident_world(source, store, listen=Watcher(), settings=settings)
+    async with opened as (world, _):
+        yield world
 
 
 def resume(
@@ -176,11 +217,7 @@ async def _resume(run_id: str, order: Order) -> int:
     async with runs_at(order.store) as store:
         await head_of(store, run_id)
         if await stored_release(store, run_id) is None:
-            source = await source_of(store, run_id)
-            async with incident_world(source, store, listen=Watcher(), settings=order.settings) as (
-                bare,
-                _,
-            ):
+            async with _world_again(store, run_id, order.settings) as bare:
                 world = await think_again(order.thinkers, bare, store, run_id, order.settings)
                 return await conduct(world, store, run_id, order)
         return await _show_stored(store, run_id, order)

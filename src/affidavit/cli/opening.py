@@ -86,19 +86,30 @@ async def head_of(store: Store, run_id: str) -> RunHead:
     return head
 
 
-async def source_of(store: Store, run_id: str) -> Path:
-    """Where the incident of a run lies. Raises InputRefused (RUN_EXPIRED) where nobody knows."""
+async def request_of_run(store: Store, run_id: str) -> AgentRequest:
+    """What a run was asked. Raises InputRefused (RUN_EXPIRED) where nobody knows any more."""
     lines = await store.read(run_id)
     address = str(lines[0].data["request_digest"]) if lines else ""
     content = await store.artifact(run_id, address)
-    source = None if content is None else AgentRequest.model_validate_json(content).source
+    if content is None:
+        raise _unknown_source(run_id)
+    return AgentRequest.model_validate_json(content)
+
+
+async def source_of(store: Store, run_id: str) -> Path:
+    """Where the incident of a run lies. Raises InputRefused (RUN_EXPIRED) where nobody knows."""
+    source = (await request_of_run(store, run_id)).source
     if source is None:
-        raise InputRefused(
-            f"run {run_id} cannot go on: where its incident lies is not known",
-            code="RUN_EXPIRED",
-            hint="diagnose the incident anew",
-        )
+        raise _unknown_source(run_id)
     return Path(source)
+
+
+def _unknown_source(run_id: str) -> InputRefused:
+    return InputRefused(
+        f"run {run_id} cannot go on: where its incident lies is not known",
+        code="RUN_EXPIRED",
+        hint="diagnose the incident anew",
+    )
 
 
 async def sealed_file(store: Store, run_id: str) -> bytes | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
@@ -325,10 +325,13 @@ class Answer:
     """Rows, and figures over all that matched, also where rows were left out.
 
     A measured number is text (a decimal); counts and microseconds since the epoch are integers.
+    `source` says what was done to the table when it was read from a live back end (the keys of
+    `signal_notes`, and `source_left_out`: what is missing from it, in words).
     """
 
     rows: Sequence[Mapping[str, Plain]]
     figures: Mapping[str, Plain]
+    source: Mapping[str, Plain] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)

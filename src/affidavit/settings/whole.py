@@ -7,6 +7,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from affidavit.adapters.backend_tables import Backends
+from affidavit.adapters.outgoing_rules import OutgoingTable
+from affidavit.application.alerts import AlertRules
 from affidavit.settings.agent import AgentTable
 from affidavit.settings.ceilings import CeilingsTable
 from affidavit.settings.models import ModelsTable
@@ -34,6 +37,9 @@ class Settings(Table):
     ceilings: CeilingsTable = Field(default_factory=CeilingsTable)
     retention: RetentionTable = Field(default_factory=RetentionTable)
     server: ServerTable = Field(default_factory=ServerTable)
+    backends: Backends = Field(default_factory=Backends)
+    outgoing: OutgoingTable = Field(default_factory=OutgoingTable)
+    alerts: AlertRules = Field(default_factory=AlertRules)
 
     def store_url(self, environment: Mapping[str, str]) -> str:
         """The store's address, with the default filled in from the environment (XDG)."""

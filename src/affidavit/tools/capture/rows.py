@@ -26,6 +26,9 @@ SERVICE_CHARS_MAX: Final = 200
 FACTS_BYTES_MAX: Final = 48_000
 """Of one envelope's facts: a few hundred usual ones, and below what the boundary takes whole."""
 
+LEFT_OUT: Final = "not read from the source:"
+"""Begins the note of an answer whose source was read in part; such an answer is truncated (R44)."""
+
 ZONE_UNKNOWN: Final = "the source's times carry no zone; they were read as if they were UTC"
 
 
@@ -58,7 +61,7 @@ def write_raw(answer: Answer, rule: Mapping[str, Plain]) -> bytes:
         {
             "rows": [dict(row) for row in answer.rows],
             "figures": dict(answer.figures),
-            "rule": dict(rule),
+            "rule": dict(rule) | dict(answer.source),
         }
     )
 
@@ -161,6 +164,8 @@ def source_notes(rule: Mapping[str, Plain]) -> list[str]:
         notes.append(f"{rule['source_dropped']} rows of the source hold no finite value")
     if rule.get("source_cut"):
         notes.append(f"{rule['source_cut']} rows of the source were cut to their bounds")
+    if rule.get("source_left_out"):
+        notes.append(f"{LEFT_OUT} {rule['source_left_out']}")
     return notes
 
 
@@ -202,7 +207,7 @@ def envelope(
         status=EvidenceStatus.EVIDENCE_FOUND if kept else EvidenceStatus.NO_EVIDENCE,
         count=len(kept),
         total=total,
-        truncated=total > len(kept),
+        truncated=total > len(kept) or any(note.startswith(LEFT_OUT) for note in notes),
         facts=tuple(kept),
         notes=tuple(notes),
         observed_at=observed_at,

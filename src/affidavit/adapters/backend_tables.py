@@ -1,0 +1,188 @@
+"""`[backends.*]`: the live back ends that are configured, as plain records.
+
+What each needs at least, and no more, stands in docs/backends.md. Credentials are named by variable
+or file and never written down. `tenants` are whose runs may read a back end; empty means every
+tenant's. Nothing in an alert chooses a back end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Annotated, Final, Literal
+
+from pydantic import Field, field_validator
+
+from affidavit.adapters.option_table import OptionTable, Seconds
+from affidavit.adapters.outgoing_http import Credential
+from affidavit.ports.telemetry import SignalName
+
+BACKENDS_MAX: Final = 16
+"""Of one kind; each costs a probe at the start of a run."""
+
+Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+
+SERVICE_LABELS: Final = ("service_name", "service", "app", "container", "job")
+INSTANCE_LABELS: Final = ("pod", "instance")
+
+EXCLUDED: Final = r"^(go_|promhttp_|prometheus_|scrape_|net_conntrack_|ALERTS|python_)"
+"""What an exporter tells about itself: in every target, and about no incident."""
+
+
+class Measure(OptionTable):
+    """One series by its own PromQL: a ratio, a recording rule, whatever names do not tell."""
+
+    name: str = Field(min_length=1, max_length=200)
+    query: str = Field(min_length=1, max_length=4000)
+    unit: str = Field(default="", max_length=40)
+    statistic: str = Field(default="mean", max_length=40)
+
+
+class PrometheusTable(OptionTable):
+    """`[backends.prometheus.NAME]`: a Prometheus, or a VictoriaMetrics, by its HTTP API."""
+
+    url: str
+    credential: Credential = Credential()
+    tenants: tuple[str, ...] = ()
+    selector: str = Field(default="", max_length=2000, description='for example {plant="shop"}')
+    service_labels: tuple[str, ...] = SERVICE_LABELS
+    instance_labels: tuple[str, ...] = INSTANCE_LABELS
+    exclude: str = EXCLUDED
+    units: Mapping[str, str] = Field(default_factory=lambda: MappingProxyType({}))
+    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
+    timeout_s: Seconds = Field(default=10.0, gt=0, le=25)
+
+    @field_validator("selector")
+    @classmethod
+    def _is_selector(cls, selector: str) -> str:
+        if selector and not (selector.startswith("{") and selector.endswith("}")):
+            raise ValueError('a selector stands in braces: {plant="shop"}')
+        return selector
+
+    @field_validator("exclude")
+    @classmethod
+    def _is_pattern(cls, exclude: str) -> str:
+        try:
+            re.compile(exclude)
+        except re.error as error:
+            raise ValueError(f"no regular expression: {error}") from None
+        return exclude
+
+
+class FilesTable(OptionTable):
+    """`[backends.files.NAME]`: logs, spans or changes as lines in files.
+
+    `form` json: one object a line, whose keys `fields` translates to our columns
+    (docs/incident-folder.md); text: a line begins with an RFC 3339 time. `service` is whose lines
+    these are, where they do not say so.
+    """
+
+    signal: SignalName
+    paths: tuple[str, ...] = Field(min_length=1, max_length=64)
+    tenants: tuple[str, ...] = ()
+    form: Literal["json", "text"] = "json"
+    fields: Mapping[str, str] = Field(default_factory=lambda: MappingProxyType({}))
+    service: str = ""
+
+
+class JournaldTable(OptionTable):
+    """`[backends.journald.NAME]`: log lines of units, read with journalctl."""
+
+    units: tuple[Word, ...] = Field(min_length=1, max_length=32)
+    tenants: tuple[str, ...] = ()
+    directory: str = ""
+
+
+class PostgresTable(OptionTable):
+    """`[backends.postgres.NAME]`: a server that fixed, read-only queries are put to."""
+
+    host: str
+    port: int = Field(default=5432, ge=1, le=65535)
+    database: str = "postgres"
+    user: str
+    password_env: str = ""
+    password_file: str = ""
+    service: str = ""
+    tenants: tuple[str, ...] = ()
+    tls: Literal["verify-full", "require", "off"] = "verify-full"
+    timeout_s: Seconds = Field(default=5.0, gt=0, le=25)
+
+
+class AlertmanagerTable(OptionTable):
+    """`[backends.alertmanager.NAME]`: which alerts fire, asked over its v2 API."""
+
+    url: str
+    credential: Credential = Credential()
+    tenants: tuple[str, ...] = ()
+    timeout_s: Seconds = Field(default=5.0, gt=0, le=25)
+
+
+class KubernetesTable(OptionTable):
+    """`[backends.kubernetes.NAME]`: events and pods of named namespaces, read-only."""
+
+    url: str
+    credential: Credential = Credential()
+    namespaces: tuple[Word, ...] = Field(min_length=1, max_length=32)
+    tenants: tuple[str, ...] = ()
+    timeout_s: Seconds = Field(default=8.0, gt=0, le=25)
+
+
+class HttpCheckTable(OptionTable):
+    """`[backends.http_check.NAME]`: one URL that is fetched, by name; an agent names no URL."""
+
+    url: str
+    service: str = ""
+    tenants: tuple[str, ...] = ()
+    timeout_s: Seconds = Field(default=5.0, gt=0, le=25)
+
+
+class Backends(OptionTable):
+    """`[backends]`: each kind by the names that its back ends have here."""
+
+    prometheus: Mapping[Word, PrometheusTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="metrics, by the HTTP API of a Prometheus or VictoriaMetrics",
+    )
+    files: Mapping[Word, FilesTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="logs, spans or changes as lines in files",
+    )
+    journald: Mapping[Word, JournaldTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="log lines of units",
+    )
+    postgres: Mapping[Word, PostgresTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="a PostgreSQL server, by fixed read-only queries",
+    )
+    alertmanager: Mapping[Word, AlertmanagerTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="which alerts fire",
+    )
+    kubernetes: Mapping[Word, KubernetesTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="events and pods of named namespaces",
+    )
+    http_check: Mapping[Word, HttpCheckTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="one URL, fetched",
+    )
+    topology: str = Field(default="", description="a topology.json, where spans show no calls")
+    lookback_s: int = Field(
+        default=1800, ge=300, le=6 * 3600, description="quiet time read before the window"
+    )
+
+    @property
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Kind and name of each back end that is configured."""
+        kinds = ("prometheus", "files", "journald", "postgres", "alertmanager", "kubernetes",
+                 "http_check")  # fmt: skip
+        return tuple((kind, name) for kind in kinds for name in getattr(self, kind))

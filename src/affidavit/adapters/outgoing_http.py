@@ -1,0 +1,237 @@
+"""The one way out over HTTP: a listed host, an address that was checked, and bounds on everything.
+
+A name is resolved once; every address is checked; the connection goes to the very address that was
+checked, and stays with it as long as this object lives. So a name that changes its mind between
+the check and the connection (DNS rebinding) changes nothing. Redirects are not followed, not even
+to the same host: a back end that moves is configured anew. No proxy of the environment is used,
+nothing compressed is accepted (a small answer must not unpack to a large one).
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import socket
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import anyio
+
+from affidavit.adapters.option_table import OptionTable
+from affidavit.adapters.outgoing_rules import (
+    OutgoingTable,
+    Place,
+    bare,
+    check_addresses,
+    check_host,
+    place_of,
+)
+from affidavit.contract.errors import InputRefused, ToolFailed
+
+if TYPE_CHECKING:
+    import httpx2
+
+CONNECT_TIMEOUT_S: Final = 3.0
+"""A back end that needs longer to accept is down for our purpose."""
+
+ANSWER_TIMEOUT_S: Final = 10.0
+"""From the first byte sent to the last byte read, unless the call says otherwise."""
+
+ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
+"""A matrix of half a million samples; more is asked too widely."""
+
+SECRET_BYTES_MAX: Final = 16_384
+"""A token or a password; a larger file is another file."""
+
+Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
+
+
+class Credential(OptionTable):
+    """Who we are to a back end, named and never written down: a variable, or a file."""
+
+    bearer_env: str = ""
+    bearer_file: str = ""
+    username: str = ""
+    password_env: str = ""
+    password_file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """One request. `what` names it for messages, for example `prometheus main`."""
+
+    what: str
+    url: str
+    method: str = "GET"
+    query: tuple[tuple[str, str], ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    timeout_s: float = ANSWER_TIMEOUT_S
+    bytes_max: int = ANSWER_BYTES_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+async def resolve_by_system(host: str, port: int) -> list[str]:
+    """The addresses of a name, as the system's resolver has them."""
+    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(entry[4][0]) for entry in found]
+
+
+@dataclass(slots=True)
+class OutgoingHttp:
+    """Sends calls under the rules of `table`; close it."""
+
+    table: OutgoingTable
+    resolve: Resolve = resolve_by_system
+    _pinned: dict[tuple[str, int], str] = field(default_factory=dict)
+    _client: httpx2.AsyncClient | None = None
+
+    async def send(self, call: HttpCall) -> HttpAnswer:
+        """The answer, whatever its status but a redirect.
+
+        Raises InputRefused for a place that may not be reached, ToolFailed for one that does not
+        answer: SOURCE_UNAVAILABLE, TIMEOUT, RESULT_TOO_LARGE, REDIRECT_REFUSED. The messages name
+        the URL, without its query and without credentials.
+        """
+        where = f"{call.what}: {call.method} {bare(call.url)}"
+        place = place_of(call.url)
+        check_host(place, self.table)
+        with anyio.move_on_after(call.timeout_s):
+            address = await self._address(place, where)
+            answer = await self._exchange(call, place, address, where)
+            if 300 <= answer.status < 400 and answer.status != 304:
+                raise ToolFailed(
+                    f"{where} answered {answer.status}, a redirect, which is not followed",
+                    code="REDIRECT_REFUSED",
+                    hint="configure the address that it leads to",
+                )
+            return answer
+        raise ToolFailed(f"{where} took more than {call.timeout_s:g} s", code="TIMEOUT")
+
+    async def close(self) -> None:
+        """No connection is open."""
+        if self._client is not None:
+            await self._client.aclose()
+            self._client = None
+
+    async def _address(self, place: Place, where: str) -> str:
+        key = (place.host, place.port)
+        if key not in self._pinned:
+            try:
+                found = await self.resolve(place.host, place.port)
+            except OSError:
+                raise ToolFailed(
+                    f"{where}: the name {place.host} cannot be resolved", code="SOURCE_UNAVAILABLE"
+                ) from None
+            self._pinned[key] = str(check_addresses(place, found, self.table))
+        return self._pinned[key]
+
+    async def _exchange(self, call: HttpCall, place: Place, address: str, where: str) -> HttpAnswer:
+        import httpx2
+
+        if self._client is None:
+            self._client = _open_client()
+        headers = {**call.headers, "host": place.authority, "accept-encoding": "identity"}
+        request = self._client.build_request(
+            call.method,
+            httpx2.URL(call.url).copy_with(host=address),
+            params=call.query or None,
+            headers=headers,
+            content=call.body,
+            extensions={"sni_hostname": place.host},
+        )
+        try:
+            response = await self._client.send(request, stream=True, follow_redirects=False)
+            try:
+                body = await _read(response, call, where)
+            finally:
+                await response.aclose()
+        except httpx2.TimeoutException:
+            raise ToolFailed(f"{where} does not answer in time", code="TIMEOUT") from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError) as error:
+            raise ToolFailed(
+                f"{where} cannot be reached ({type(error).__name__})", code="SOURCE_UNAVAILABLE"
+            ) from None
+        kept = {name.lower(): value for name, value in response.headers.items()}
+        return HttpAnswer(response.status_code, kept, body)
+
+
+def _open_client() -> httpx2.AsyncClient:
+    from httpx2 import AsyncClient, Timeout
+
+    return AsyncClient(
+        timeout=Timeout(ANSWER_TIMEOUT_S * 3, connect=CONNECT_TIMEOUT_S),
+        follow_redirects=False,
+        trust_env=False,
+    )
+
+
+async def _read(response: httpx2.Response, call: HttpCall, where: str) -> bytes:
+    """The body, in pieces, so that what is too long is left at the bound."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ToolFailed(f"{where} answered compressed, though asked not to", code="SOURCE_FAILED")
+    body = bytearray()
+    async for piece in response.aiter_raw():
+        body += piece
+        if len(body) > call.bytes_max:
+            raise ToolFailed(
+                f"{where} answered more than {call.bytes_max} bytes", code="RESULT_TOO_LARGE"
+            )
+    return bytes(body)
+
+
+def expect_ok(answer: HttpAnswer, call: HttpCall) -> HttpAnswer:
+    """The answer if it is a success. Raises ToolFailed (HTTP_…), naming URL and status (R75)."""
+    if not 200 <= answer.status < 300:
+        raise ToolFailed(
+            f"{call.what}: {call.method} {bare(call.url)} answered {answer.status}",
+            code=f"HTTP_{answer.status}",
+        )
+    return answer
+
+
+def authorization(credential: Credential, environment: Mapping[str, str]) -> dict[str, str]:
+    """The header that proves who we are. Raises InputRefused (SECRET_MISSING)."""
+    if credential.bearer_env or credential.bearer_file:
+        token = read_secret(credential.bearer_env, credential.bearer_file, environment)
+        return {"authorization": f"Bearer {token}"}
+    if credential.username:
+        password = read_secret(credential.password_env, credential.password_file, environment)
+        pair = base64.b64encode(f"{credential.username}:{password}".encode()).decode()
+        return {"authorization": f"Basic {pair}"}
+    return {}
+
+
+def read_secret(variable: str, file: str, environment: Mapping[str, str]) -> str:
+    """A secret from a variable, else a file; never part of a message. Raises InputRefused."""
+    value = environment.get(variable, "") if variable else ""
+    if not value and file:
+        try:
+            with Path(file).open("rb") as opened:
+                content = opened.read(SECRET_BYTES_MAX + 1)
+            value = content.decode("utf-8").strip() if len(content) <= SECRET_BYTES_MAX else ""
+        except (OSError, UnicodeDecodeError):
+            value = ""
+    if not value or any(ord(sign) < 32 for sign in value):
+        raise InputRefused(
+            f"the secret of {f'${variable}' if variable else file or 'a back end'} is not there",
+            code="SECRET_MISSING",
+            hint="set the variable, or put one line into the file",
+        )
+    return value
+
+
+def environment_now() -> Mapping[str, str]:
+    """The variables of this process."""
+    return os.environ
