@@ -177,6 +177,7 @@ async def _diagnose_live(order: Order) -> int:
         thinking = think_with(order.thinkers, bare, request, order.settings)
         async with runs_at(order.store, may_make=True) as store:
             world = replace(thinking, driver=replace(bare.driver, store=store))
+            world = under_ceilings(world, store, order.settings)
             await start(world, request)
             tell(f"run {request.run_id}: {request.question}")
             return await conduct(world, store, request.run_id, order)

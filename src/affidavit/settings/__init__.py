@@ -7,6 +7,7 @@
     ceilings   [ceilings]   what a tenant, and everybody, may spend in a day
     retention  [retention]  how long payloads live
     server     [server]     where the service listens, where incidents and keys lie
+    delivery   [delivery]   who is told of results, and how
     reading    the file and the variables, and the refusal of what is no setting (F25)
 
 A further table is a `Table` in a module of its own and one field of `Settings`; its variables and

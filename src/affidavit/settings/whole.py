@@ -12,6 +12,7 @@ from affidavit.adapters.outgoing_rules import OutgoingTable
 from affidavit.application.alerts import AlertRules
 from affidavit.settings.agent import AgentTable
 from affidavit.settings.ceilings import CeilingsTable
+from affidavit.settings.delivery import DeliveryTable
 from affidavit.settings.models import ModelsTable
 from affidavit.settings.policy import PolicyTable
 from affidavit.settings.retention import RetentionTable
@@ -40,6 +41,7 @@ class Settings(Table):
     backends: Backends = Field(default_factory=Backends)
     outgoing: OutgoingTable = Field(default_factory=OutgoingTable)
     alerts: AlertRules = Field(default_factory=AlertRules)
+    delivery: DeliveryTable = Field(default_factory=DeliveryTable)
 
     def store_url(self, environment: Mapping[str, str]) -> str:
         """The store's address, with the default filled in from the environment (XDG)."""
