@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_args
 
-from anyio import CancelScope
+from anyio import CancelScope, to_thread
 
 from affidavit.adapters.cedar_policy import CedarPolicy
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
@@ -148,7 +148,8 @@ async def incident_world(
 
     Raises InputRefused for a folder that cannot be used; then nothing was started.
     """
-    incident = load_incident(folder)
+    # It reads whole tables: other runs and streams of this process go on meanwhile.
+    incident = await to_thread.run_sync(load_incident, folder)
     try:
         world = _world_over(capture_catalogue(incident), store, listen, investigator, settings)
         yield world, incident

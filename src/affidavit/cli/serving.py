@@ -45,11 +45,13 @@ def serve(asked: Asked) -> NoReturn:
     from affidavit.server.keyring import Keyring, first_key
     from affidavit.server.logbook import open_log
     from affidavit.server.serving import Address, check_reach, open_socket, read_address
+    from affidavit.wiring import refuse_unsafe_service
 
     settings = settings_in_force()
     options = _options(asked)
     address = read_address(asked.listen or settings.server.listen)
     check_reach(address, options)
+    refuse_unsafe_service(options.settings)
     listening = open_socket(address)
     open_log()
     place = options.keys.with_name(ADMIN_KEY_NAME)
@@ -94,6 +96,7 @@ def _options(asked: Asked) -> ServeOptions:
         hosts=(*asked.hosts, *told.hosts),
         limits=limits,
         drills=asked.drills,
+        settings=settings,
     )
 
 

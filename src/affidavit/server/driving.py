@@ -12,19 +12,53 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.application.gate import order_digest, reread
+from affidavit.application.minds import ModelMind
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused, LeaseLost, RecordFailed
 from affidavit.contract.report import ReleaseRecord
 from affidavit.diagnose import Paused, World, drive
+from affidavit.models.roster import Roster
 from affidavit.ports.store import Store
 from affidavit.server.feeds import Feeds
 from affidavit.server.logbook import LOGGER
 from affidavit.server.meters import Meters
-from affidavit.wiring import gate_world, incident_world
+from affidavit.settings import Settings
+from affidavit.wiring import ceilings_of, gate_world, incident_world, models_of
 
 OpenWorld = Callable[[AgentRequest], AbstractAsyncContextManager[World] | None]
 """The world of a run whose source is neither a folder nor the gate; None for one it does not know.
 Its driver is to tell `Feeds.hear`."""
+
+
+Names = tuple[str, str]
+"""An agent's and a judge's, as a run's first line has them."""
+
+
+def think(world: World, request: AgentRequest, settings: Settings) -> World:
+    """The world in which the configured models think, within the day's ceilings; as it is where
+    none are configured. Raises InputRefused for a model that cannot be opened."""
+    chosen = settings.models
+    authors = () if world.supplied is not None else models_of(chosen.author, settings)
+    judges = models_of(chosen.judge, settings)
+    if not authors and not judges:
+        return world
+    ceilings = ceilings_of(world.driver.store, settings)
+    return ModelMind(Roster(authors, judges), ceilings).named(world, request)
+
+
+def think_again(world: World, request: AgentRequest, settings: Settings, began: Names) -> World:
+    """The world of a run that goes on, with the thinkers that it began with.
+
+    Raises InputRefused (MODEL_NEEDED) where the settings name others by now.
+    """
+    for choice in (think(world, request, settings), world):
+        if began == (choice.collection.investigator.name, choice.examiner.judge.name):
+            return choice
+    raise InputRefused(
+        f"run {request.run_id} was begun by {began[0]}, judged by {began[1]}",
+        code="MODEL_NEEDED",
+        hint="go on with it by name: affidavit runs resume --model --judge",
+    )
 
 
 @dataclass(slots=True)
@@ -34,6 +68,7 @@ class RunDriver:
     store: Store
     feeds: Feeds
     meters: Meters
+    settings: Settings
     further: OpenWorld = lambda _: None
 
     async def drive(self, run_id: str) -> ReleaseRecord | Paused:
@@ -54,13 +89,16 @@ class RunDriver:
 
     @asynccontextmanager
     async def _world_of(self, run_id: str) -> AsyncIterator[World]:
-        request, agent = await self._begun(run_id)
+        request, began = await self._begun(run_id)
         handed_in = order_digest(request.source)
         if handed_in is not None:
             content = await self.store.artifact(run_id, handed_in)
             if content is None:
                 raise _expired(run_id)
-            yield gate_world(reread(content), self.store, listen=self.feeds.hear)
+            bare = gate_world(
+                reread(content), self.store, listen=self.feeds.hear, settings=self.settings
+            )
+            yield think_again(bare, request, self.settings, began)
             return
         other = self.further(request)
         if other is not None:
@@ -69,24 +107,21 @@ class RunDriver:
             return
         if request.source is None:
             raise _expired(run_id)
-        opened = incident_world(Path(request.source), self.store, listen=self.feeds.hear)
+        opened = incident_world(
+            Path(request.source), self.store, listen=self.feeds.hear, settings=self.settings
+        )
         async with opened as (world, _):
-            if world.collection.investigator.name != agent:
-                raise InputRefused(
-                    f"run {run_id} was begun by {agent}",
-                    code="MODEL_NEEDED",
-                    hint="go on with it where that model is: affidavit runs resume --model",
-                )
-            yield world
+            yield think_again(world, request, self.settings, began)
 
-    async def _begun(self, run_id: str) -> tuple[AgentRequest, str]:
-        """The run's request, and the name of its agent."""
+    async def _begun(self, run_id: str) -> tuple[AgentRequest, Names]:
+        """The run's request, and the names of its agent and judge."""
         lines = await self.store.read(run_id)
         address = str(lines[0].data["request_digest"]) if lines else ""
         content = await self.store.artifact(run_id, address)
         if content is None:
             raise _expired(run_id)
-        return AgentRequest.model_validate_json(content), str(lines[0].data["agent"])
+        first = lines[0].data
+        return AgentRequest.model_validate_json(content), (str(first["agent"]), str(first["judge"]))
 
 
 def _expired(run_id: str) -> InputRefused:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from anyio import CapacityLimiter
 from fastapi import Request
 
 from affidavit.adapters.in_process_engine import EngineRules, InProcessEngine
@@ -24,11 +25,13 @@ from affidavit.server.meters import Meters
 from affidavit.server.permits import Principal
 from affidavit.server.problems import not_found
 from affidavit.server.sessions import Sessions
+from affidavit.settings import Settings
+from affidavit.wiring import refuse_unsafe_service
 
 MICRO: Final = 1_000_000
 
-Drill = Callable[[str], Awaitable[str]]
-"""Runs one drill of that fault; the agent status that it ended in."""
+DRILLS_MAX: Final = 4
+"""Drills at a time: each is a whole run, on the processor that serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class ServeOptions:
     limits: str = "standard"
     drills: bool = False
     runs_max: int = 4
+    settings: Settings = field(default_factory=Settings)
 
 
 @dataclass(slots=True)
@@ -54,7 +58,7 @@ class House:
     engine: InProcessEngine
     driver: RunDriver
     meters: Meters
-    drill: Drill | None = None
+    drilling: CapacityLimiter
     is_ready: bool = False
 
     @property
@@ -78,10 +82,14 @@ class House:
 
 
 def build_house(options: ServeOptions, store: Store) -> House:
-    """The service around a store; nothing runs yet."""
+    """The service around a store; nothing runs yet.
+
+    Raises InputRefused (GUARD_OFF) for settings under which nobody is served (H5).
+    """
+    refuse_unsafe_service(options.settings)
     meters = Meters()
     feeds = Feeds(store, observe_lag=meters.event_lag_s.observe)
-    driver = RunDriver(store, feeds, meters)
+    driver = RunDriver(store, feeds, meters, options.settings)
     engine = InProcessEngine(
         store, SystemClock(), driver.drive, EngineRules(runs_max=options.runs_max), _teller(meters)
     )
@@ -89,7 +97,7 @@ def build_house(options: ServeOptions, store: Store) -> House:
     door = Door(Keyring(options.keys), Sessions(), frozenset(hosts), options.drills)
     meters.watch("affidavit_streams_open", "Open streams", lambda: feeds.streams)
     meters.watch("affidavit_runs_under_way", "Driven here", lambda: len(engine.under_way))
-    return House(options, store, door, feeds, engine, driver, meters)
+    return House(options, store, door, feeds, engine, driver, meters, CapacityLimiter(DRILLS_MAX))
 
 
 def _teller(meters: Meters) -> Callable[[EngineNote], None]:

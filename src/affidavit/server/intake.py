@@ -23,6 +23,7 @@ from affidavit.contract.states import is_terminal
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.diagnose import World, start
 from affidavit.ports.store import LISTED_MAX, Artifact, RunHead
+from affidavit.server.driving import think
 from affidavit.server.house import House
 from affidavit.server.permits import Principal
 from affidavit.server.problems import Problem
@@ -115,17 +116,20 @@ async def take_run(house: House, asked: Asked, body: StartRun) -> Taken:
         return Taken(earlier, is_new=False)
     await _refuse_flood(house, asked.who.tenant)
     folder = _folder_of(house, asked.who, body)
-    async with incident_world(folder, house.store) as (world, incident):
+    settings = house.options.settings
+    async with incident_world(folder, house.store, settings=settings) as (bare, incident):
         told = request_of(
             incident,
             folder,
             question=_question(body),
             profile=body.limits or house.options.limits,
             requested_by=asked.who.subject,
+            settings=settings,
         )
         mine = {"run_id": run_id, "tenant": asked.who.tenant, "roles": sorted(asked.who.roles)}
         content = canonical_json({**told.model_dump(mode="json"), **mine})
         request = AgentRequest.model_validate_json(content)
+        world = think(bare, request, settings)
         return await _start(house, asked, world, request, (asked.artifact,))
 
 
@@ -140,7 +144,8 @@ async def take_order(house: House, asked: Asked, order: GateOrder) -> Taken:
     mine = {"requested_by": asked.who.subject, "roles": sorted(asked.who.roles)}
     content = canonical_json({**told.model_dump(mode="json"), **mine})
     request = AgentRequest.model_validate_json(content)
-    world = gate_world(order, house.store)
+    settings = house.options.settings
+    world = think(gate_world(order, house.store, settings=settings), request, settings)
     return await _start(house, asked, world, request, (order.artifact, asked.artifact))
 
 

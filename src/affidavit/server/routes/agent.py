@@ -10,6 +10,9 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from affidavit.contract.errors import InputRefused
+from affidavit.drills.drill import run_drill
+from affidavit.drills.faults import FAULTS
 from affidavit.server.house import house_of
 from affidavit.server.problems import Problem
 from affidavit.server.routes import PROBLEMS
@@ -51,7 +54,27 @@ async def run_agent(request: Request) -> dict[str, Any]:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "body"
         raise Problem(422, "REQUEST_INVALID", f"{where}: {first['msg'][:200]}") from None
-    drill = house.drill
-    if drill is None:
+    if not house.options.drills:
         raise Problem(404, "NOT_FOUND", "there are no drills here")
-    return {"goal": body.goal, "fault": body.fault, "status": await drill(body.fault or "")}
+    if body.fault is None:
+        raise Problem(
+            422,
+            "FAULT_MISSING",
+            "this route runs drills, and no fault was named",
+            hint=f"one of {', '.join(FAULTS)}; POST /api/v1/runs diagnoses an incident",
+        )
+    try:
+        async with house.drilling:
+            done = await run_drill(body.fault, goal=body.goal, settings=house.options.settings)
+    except InputRefused as refused:
+        raise Problem(422, refused.code, refused.message, hint=refused.hint) from None
+    return {
+        "goal": body.goal,
+        "fault": body.fault,
+        "status": done.status,
+        "outcome": done.outcome,
+        "failure_code": done.failure_code,
+        "caught": done.caught,
+        "missed": done.missed,
+        "timeline": done.timeline,
+    }
