@@ -4,6 +4,7 @@
     codes.md        every refusal code and every kind of journal line; from affidavit.contract
     rooms.md        every room in its layer, and what it says of itself; from .importlinter and src
     settings.md     the tables of all settings, in a page that is otherwise written by hand
+    affidavit.schema.json  the affidavit file as JSON Schema; from its records, the journal's table
     spec-matrix.md  each line of the specification, and the tests that name it; from their marks
 
 `tests/docs` fails while a page on disk differs from what this module renders.
@@ -12,6 +13,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -22,7 +24,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from pydantic.json_schema import models_json_schema
+
+from affidavit.affidavit.dsse import RUN_HEAD_OF
+from affidavit.affidavit.head import Head
+from affidavit.affidavit.journal_checks import OLDER_FIELDS
 from affidavit.contract import decisions, journal, states, violations
+from affidavit.contract.agent import AgentRequest
+from affidavit.contract.evidence import Envelope
+from affidavit.contract.report import ReleaseRecord
 from affidavit.settings import Setting, Settings, settings_of
 
 ROOT: Final = Path(__file__).parents[1]
@@ -287,6 +297,92 @@ def links(files: Iterable[Path]) -> str:
     )
 
 
+# --- affidavit.schema.json -----------------------------------------------------------------------
+
+HEX: Final = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+BASE64: Final = {"type": "string", "contentEncoding": "base64"}
+
+
+def closed(properties: Mapping[str, object]) -> dict[str, object]:
+    """An object that has exactly these properties."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": sorted(properties),
+        "additionalProperties": False,
+    }
+
+
+def many(item: object) -> dict[str, object]:
+    """An array of such items."""
+    return {"type": "array", "items": item}
+
+
+def render_schema() -> str:
+    """The affidavit file, version 1, as JSON Schema 2020-12."""
+    records = [(model, "serialization") for model in (ReleaseRecord, AgentRequest, Envelope, Head)]
+    refs, defs = models_json_schema(records, ref_template="#/$defs/{model}")  # type: ignore[arg-type]
+    release, request, envelope, head = (refs[record] for record in records)  # type: ignore[index]
+    text = {"type": "string"}
+    call = {"tool_call_id": text, "tool": text, "result": envelope}
+    line = {"run_id": text, "seq": {"type": "integer"}, "at_us": {"type": "integer"}}
+    signature = closed({"keyid": HEX, "sig": BASE64})
+    envelope_of = {
+        "payload": {**BASE64, "contentMediaType": "application/json", "contentSchema": head},
+        "payloadType": {"enum": sorted(RUN_HEAD_OF.values())},
+        "signatures": {**many(signature), "minItems": 1, "maxItems": 1},
+    }
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": GENERATED.strip("<!- >"),
+        "title": "affidavit/1",
+        "description": "Valid is not yet intact: docs/affidavit-file.md says what else must hold.",
+        **closed(
+            {
+                "format": {"const": "affidavit/1"},
+                "release": release,
+                "request": request,
+                "calls": many(closed({**call, "provenance": {"enum": ["recorded", "supplied"]}})),
+                "statements": many(
+                    closed(
+                        {"at": text, "written": {"type": "boolean"}, "sentences": many(many(text))}
+                    )
+                ),
+                "journal": many(
+                    {
+                        **closed(
+                            {
+                                **line,
+                                "type": text,
+                                "data": {"type": "object"},
+                                "prev": HEX,
+                                "hash": HEX,
+                            }
+                        ),
+                        "oneOf": [kind_of_line(kind) for kind in sorted(journal.EventType)],
+                    }
+                ),
+                "signature": closed({"envelope": closed(envelope_of), "public_key": BASE64}),
+            }
+        ),
+        "$defs": defs["$defs"],
+    }
+    return json.dumps(schema, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def kind_of_line(kind: journal.EventType) -> dict[str, object]:
+    """One kind of journal line: the fields that its data has."""
+    fields = journal.EVENT_FIELDS[kind]
+    older = OLDER_FIELDS.get(kind, fields)
+    data = {"properties": dict.fromkeys(sorted(fields), True), "required": sorted(older)}
+    return {
+        "properties": {
+            "type": {"const": str(kind)},
+            "data": {**data, "additionalProperties": False},
+        }
+    }
+
+
 # --- all ---------------------------------------------------------------------------------------
 
 
@@ -351,6 +447,7 @@ def render() -> dict[Path, str]:
         DOCS / "codes.md": render_codes(),
         DOCS / "rooms.md": render_rooms(),
         SETTINGS_PAGE: render_settings(),
+        DOCS / "affidavit.schema.json": render_schema(),
         DOCS / "spec-matrix.md": render_matrix(),
     }
 

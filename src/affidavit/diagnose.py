@@ -37,11 +37,11 @@ from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, extend, to_us
 from affidavit.core.fold import RunView
 from affidavit.core.legality import refuse_illegal
-from affidavit.core.run import APPROVAL, Driver, Run, Stage, drive_lease
+from affidavit.core.run import APPROVAL, Driver, Run, Sealed, Stage, drive_lease
 from affidavit.guards.chain import Blocked
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.loop import Collection, collect, ledger_of
-from affidavit.ports.store import Append, Artifact, RunHead, Store
+from affidavit.ports.store import Append, Artifact, RunHead, SealedHead, Store
 from affidavit.progress.coverage import Reach
 from affidavit.progress.projector import project_progress
 from affidavit.progress.tracker import retrace
@@ -51,8 +51,16 @@ from affidavit.release.findings import Findings, findings_after
 from affidavit.release.material import Gathered
 from affidavit.release.publish import Frame, release_record
 
-Seal = Callable[[Sequence[Entry], Mapping[str, bytes], ReleaseRecord], bytes]
-"""Turns a decided run into its file's bytes; given from above: this page knows no format."""
+Seal = Callable[
+    [Sequence[Entry], Mapping[str, bytes], ReleaseRecord, SealedHead | None],
+    tuple[bytes, SealedHead],
+]
+"""Turns a decided run into its signed file's bytes and its head, which follows the tenant's last
+one; given from above: this page knows neither format nor key. Raises `RecordFailed` where nothing
+can be signed: then nothing is decided (L5)."""
+
+Tell = Callable[[SealedHead], Awaitable[None]]
+"""Told of each sealed head once its run is published; takes nothing back."""
 
 Collect = Callable[[Run, Collection], Awaitable[None]]
 """Brings a run to the end of its collection; a run that is there already is left as it is."""
@@ -84,6 +92,7 @@ class World:
     seal: Seal
     supplied: Collect | None = None
     mind: Mind | None = None
+    tell: Tell | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +228,11 @@ async def _publish(run: Run, world: World, gathered: Gathered) -> ReleaseRecord:
     await world.collection.guards.leave(run.request, f"{release.agent_status}/{release.outcome}")
     content = canonical_json(release.model_dump(mode="json"))
 
-    def seal(entries: tuple[Entry, ...]) -> tuple[Artifact, ...]:
-        sealed = world.seal(entries, run.contents, release)
-        return (Artifact(digest(sealed), "affidavit", sealed),)
+    def seal(entries: tuple[Entry, ...], last: SealedHead | None) -> Sealed:
+        sealed, head = world.seal(entries, run.contents, release, last)
+        return Sealed((Artifact(digest(sealed), "affidavit", sealed),), head)
 
-    await run.record(
+    head = await run.record(
         Stage(
             events=final_events(release, digest(content)),
             artifacts=(Artifact(digest(content), "release", content),),
@@ -232,6 +241,8 @@ async def _publish(run: Run, world: World, gathered: Gathered) -> ReleaseRecord:
             seal=seal,
         )
     )
+    if world.tell is not None and head is not None:
+        await world.tell(head)
     return release
 
 
@@ -304,6 +315,7 @@ async def _create(world: World, request: AgentRequest, artifacts: tuple[Artifact
         "agent": world.collection.investigator.name,
         "judge": world.examiner.judge.name,
         "catalogue_digest": world.collection.catalogue.digest(),
+        "policy_digest": world.collection.guards.digest(),
         "version": __version__,
     }
     events = (

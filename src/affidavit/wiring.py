@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -11,14 +13,20 @@ from typing import Final, get_args
 
 from anyio import CancelScope, to_thread
 
+from affidavit.adapters.anchors import open_anchors
 from affidavit.adapters.cedar_policy import CedarPolicy
+from affidavit.adapters.ed25519_signer import check_ed25519
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
+from affidavit.adapters.key_files import KeyFolder
 from affidavit.adapters.live_backends import LiveBackends, LiveConfig, open_live
 from affidavit.adapters.model_names import open_model
 from affidavit.adapters.process_identity import is_gone, own_holder
 from affidavit.adapters.system_clock import SystemClock
-from affidavit.affidavit.seal import seal
+from affidavit.affidavit.recheck import Recheck, recheck
+from affidavit.affidavit.seal import Sealer
+from affidavit.affidavit.trust import Trust, TrustList
 from affidavit.agents.playbook import PlaybookInvestigator
+from affidavit.application.anchoring import Teller
 from affidavit.application.gate import (
     GateOrder,
     SuppliedAgent,
@@ -26,13 +34,13 @@ from affidavit.application.gate import (
     supplied_catalogue,
 )
 from affidavit.contract.agent import AgentRequest, Investigator, ToolSpec
-from affidavit.contract.errors import InputRefused
+from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.contract.journal import Entry
 from affidavit.contract.limits import PROFILES
 from affidavit.core.breaker import Circuits
 from affidavit.core.run import Driver
-from affidavit.diagnose import World
+from affidavit.diagnose import Tell, World
 from affidavit.guards.approval import ApprovalGuard
 from affidavit.guards.audit import AuditGuard
 from affidavit.guards.budget import BudgetGuard
@@ -48,12 +56,13 @@ from affidavit.models.priced import at_price
 from affidavit.ports.ceiling import CeilingRule, Ceilings, CeilingStore
 from affidavit.ports.model import Model
 from affidavit.ports.policy import ActionPolicy
+from affidavit.ports.signer import Purpose, Signer
 from affidavit.ports.store import Store
 from affidavit.ports.telemetry import Incident, Symptom, SymptomSignal
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
 from affidavit.release.withdrawal import ConsentingAuthor, NoAuthor
-from affidavit.settings import Settings
+from affidavit.settings import Settings, read_settings
 from affidavit.tools.capture import capture_catalogue
 from affidavit.tools.catalogue import Catalogue, UnavailableSource
 from affidavit.verify.judges.embedded import EmbeddedJudge
@@ -130,6 +139,64 @@ def models_of(names: Iterable[str], settings: Settings) -> tuple[Model, ...]:
     return tuple(at_price(open_model(name), settings.models.price_of(name)) for name in names)
 
 
+def head_signer(settings: Settings | None = None) -> Signer:
+    """Who signs this installation's run heads: its own key, made now if there is none.
+
+    Raises InputRefused (KEY_REFUSED, KEY_UNREADABLE, SIGNING_MISSING): a run that could not be
+    sealed at its end is not begun (K0).
+    """
+    signing = (settings or read_settings(os.environ, Path.cwd())).signing
+    try:
+        return KeyFolder(signing.key_folder(os.environ)).signer(Purpose.RUN_HEADS)
+    except RecordFailed as failed:
+        raise InputRefused(failed.message, code=failed.code, hint=failed.hint) from failed
+
+
+def head_teller(settings: Settings | None = None) -> Tell | None:
+    """Who tells this installation's anchors of each sealed run; None where none is set.
+
+    Raises InputRefused (ANCHOR_REFUSED).
+    """
+    signing = (settings or read_settings(os.environ, Path.cwd())).signing
+    anchors = open_anchors(signing.anchors)
+    return Teller(anchors, _complain) if anchors else None
+
+
+def _complain(failed: RecordFailed) -> None:
+    _LOG.warning("%s (%s)", failed.message, failed.hint)
+
+
+_LOG = logging.getLogger("affidavit.anchor")
+
+
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """How a world's runs are sealed, and who is told of it."""
+
+    seal: Sealer
+    tell: Tell | None
+
+
+def sealing_of(settings: Settings | None, signer: Signer | None = None) -> Sealing:
+    """By that signer, telling nobody; else by this installation's key, telling its anchors.
+
+    Raises InputRefused as `head_signer` and `head_teller` do.
+    """
+    if signer is not None:
+        return Sealing(Sealer(signer), None)
+    return Sealing(Sealer(head_signer(settings)), head_teller(settings))
+
+
+def trust_in(pinned: Iterable[str] = (), known: TrustList | None = None) -> Trust:
+    """What a reader trusts: nobody, if nothing is given."""
+    return Trust(check_ed25519, frozenset(pinned), known or TrustList())
+
+
+def recheck_file(content: bytes, trust: Trust | None = None) -> Recheck:
+    """Every check of an affidavit file, with signatures checked by the library in use."""
+    return recheck(content, trust or trust_in())
+
+
 def new_run_id() -> str:
     """A run id that nobody can guess."""
     return f"run_{secrets.token_hex(8)}"
@@ -143,16 +210,19 @@ async def incident_world(
     listen: Listen | None = None,
     investigator: Investigator | None = None,
     settings: Settings | None = None,
+    signer: Signer | None = None,
 ) -> AsyncIterator[tuple[World, IncidentFolder]]:
     """A world over one incident folder; its worker process is gone when this ends.
 
-    Raises InputRefused for a folder that cannot be used; then nothing was started.
+    It is sealed by `signer`, else by this installation's own key; then its anchors are told of it,
+    too. Raises InputRefused for a folder that cannot be used, or a key; then nothing was started.
     """
+    sealing = sealing_of(settings, signer)
     # It reads whole tables: other runs and streams of this process go on meanwhile.
     incident = await to_thread.run_sync(load_incident, folder)
     try:
-        world = _world_over(capture_catalogue(incident), store, listen, investigator, settings)
-        yield world, incident
+        catalogue = capture_catalogue(incident)
+        yield _world_over(catalogue, store, listen, investigator, settings, sealing), incident
     finally:
         incident.close()
 
@@ -163,6 +233,7 @@ def _world_over(
     listen: Listen | None,
     investigator: Investigator | None,
     settings: Settings | None,
+    sealing: Sealing,
 ) -> World:
     clock = SystemClock()
     return World(
@@ -178,7 +249,8 @@ def _world_over(
             repairer=NoRepairer(),
             author=ConsentingAuthor() if investigator is None else NoAuthor(),
         ),
-        seal=seal,
+        seal=sealing.seal,
+        tell=sealing.tell,
     )
 
 
@@ -212,6 +284,7 @@ async def live_world(
 
     Raises InputRefused (NO_BACKENDS) where none is configured.
     """
+    sealing = sealing_of(order.settings)
     live = await open_live(order.config, live_incident(order.request), probe=order.probe)
     try:
         catalogue = capture_catalogue(live.telemetry)
@@ -221,7 +294,8 @@ async def live_world(
             *(item for item in catalogue.unavailable if item.source_type not in named),
         ]
         reachable = Catalogue(catalogue.tools, tuple(absent))
-        yield _world_over(reachable, store, listen, investigator, order.settings), live
+        world = _world_over(reachable, store, listen, investigator, order.settings, sealing)
+        yield world, live
     finally:
         with CancelScope(shield=True):
             await live.close()
@@ -257,8 +331,13 @@ def gate_world(
     *,
     listen: Listen | None = None,
     settings: Settings | None = None,
+    signer: Signer | None = None,
 ) -> World:
-    """A world in which a supplied answer is written down and released; it collects nothing."""
+    """A world in which a supplied answer is written down and released; it collects nothing.
+
+    For `signer` and what is raised, see `incident_world`.
+    """
+    sealing = sealing_of(settings, signer)
     holder = own_holder()
     return World(
         driver=Driver(holder, store, SystemClock(), listen, is_gone=is_gone),
@@ -268,8 +347,9 @@ def gate_world(
             guards=guards_of(settings or Settings()),
         ),
         examiner=Examiner(judge=EmbeddedJudge(), repairer=NoRepairer(), author=order.author),
-        seal=seal,
+        seal=sealing.seal,
         supplied=SuppliedCollection(order),
+        tell=sealing.tell,
     )
 
 

@@ -16,8 +16,9 @@ from typing import Any, Final
 
 import pytest
 
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from tests.acceptance.conftest import AFFIDAVIT, Shell, wait_until
+from tests.support.checking import recheck
 from tests.support.incidents import INCIDENT, jsonl, log_row, metrics_csv, quiet, write_folder
 
 KEYS: Final = {

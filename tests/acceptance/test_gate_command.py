@@ -11,9 +11,10 @@ import pytest
 
 from affidavit.adapters.store_url import open_store
 from affidavit.affidavit.document import read_document
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.ports.model import decode_request
 from tests.acceptance.conftest import Shell
+from tests.support.checking import recheck
 from tests.support.gates import ASIDE, begin, call, changed, report, world_of
 from tests.support.judges import sheet_of
 from tests.support.runs import RUN_ID

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import pytest
 
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.server.intake import UNFINISHED_MAX
 from affidavit.server.permits import Role
+from tests.support.checking import recheck
 from tests.support.gates import call, report
 from tests.support.runs import request
 from tests.support.service import Served, problem, read_stream, served, wait_until

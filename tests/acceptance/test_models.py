@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from tests.acceptance.conftest import Shell
+from tests.support.checking import recheck
 
 MODEL = """
 import json, re, sys

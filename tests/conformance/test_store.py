@@ -157,7 +157,15 @@ class Loyal(MemoryStore):
         await self._enter()
 
 
+class Headless(MemoryStore):
+    """Stores a sealed run, and leaves it out of its tenant's chain."""
+
+    async def append(self, lease: Lease, write: Append) -> None:
+        await super().append(lease, replace(write, head=None))
+
+
 BROKEN = {
+    Headless: "chains_sealed_heads",
     Unfenced: "fences_a_sleeper",
     Forgetful: "keeps_artifacts",
     Torn: "refuses_disorder",
@@ -183,6 +191,7 @@ async def test_broken_store_is_caught(kind: type[MemoryStore]) -> None:
         def reopen(runs: MemoryStore = runs) -> Store:
             other = kind()
             other._runs, other._ids = runs._runs, runs._ids
+            other._heads = runs._heads
             return other
 
         try:

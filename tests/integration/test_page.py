@@ -15,11 +15,11 @@ from playwright.sync_api import Browser, BrowserContext, Download, Page, sync_pl
 
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.page import render_page
-from affidavit.affidavit.recheck import recheck
 from affidavit.cli.diagnosing import demo_incident
 from affidavit.contract.agent import GiveUp
 from affidavit.diagnose import drive, start
 from affidavit.wiring import incident_world, request_of
+from tests.support.checking import recheck
 from tests.support.pages import HOSTILE, page_of, worded
 from tests.support.worlds import act, conclude
 from tests.unit.affidavit.files import sealed_by

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.application.gate import order_of, reread
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.journal import EventType
 from affidavit.contract.states import Provenance, ReleaseOutcome
+from tests.support.checking import recheck
 from tests.support.gates import ASIDE, PODS, Gated, Report, call, gated, report, said
 
 MANY = settings(

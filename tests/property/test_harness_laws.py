@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.contract.agent import Act, Conclude, Decision, GiveUp, ToolCallRequest
 from affidavit.contract.errors import InputRefused, RecordFailed, ToolFailed
 from affidavit.contract.evidence import Fact
@@ -40,6 +40,7 @@ from affidavit.testing.faulty_store import Effect, Fault, FaultyStore, Killed, M
 from affidavit.testing.scripted import ScriptedArguments, scripted_tool
 from affidavit.tools.approval import APPROVAL_WAIT_S
 from tests.support.acting import Theatre
+from tests.support.checking import recheck
 from tests.support.runs import RUN_ID, reading, request
 from tests.support.worlds import Backend, true_draft
 

@@ -10,7 +10,7 @@ import pytest
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.card import render_card
 from affidavit.affidavit.document import read_document
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.application.gate import order_of
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.errors import RecordFailed
@@ -24,6 +24,7 @@ from affidavit.ledger.reader import take_snapshot
 from affidavit.testing.faulty_store import Effect, Fault, FaultyStore, Killed, Moment
 from affidavit.testing.virtual_clock import VirtualClock
 from affidavit.tools.supplied import supplied_ledger
+from tests.support.checking import recheck
 from tests.support.gates import (
     PODS,
     Gated,

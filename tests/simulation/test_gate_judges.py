@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.application.gate import gate_request, order_of
 from affidavit.application.minds import ModelMind
 from affidavit.contract.decisions import DecisionId
@@ -22,6 +22,7 @@ from affidavit.models.roster import Roster
 from affidavit.ports.model import FAILURES, Finish, ModelAnswer, ModelRequest, model_failure
 from affidavit.testing.scripted_model import Line, ScriptedModel, call_tools, say
 from affidavit.wiring import gate_world
+from tests.support.checking import recheck
 from tests.support.gates import ASIDE, Gated, Report, read_run, report
 from tests.support.judges import Sheet, judging, sheet_of
 from tests.support.runs import RUN_ID, TENANT

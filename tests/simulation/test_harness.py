@@ -27,7 +27,7 @@ from affidavit import (
     tool,
 )
 from affidavit.adapters.memory_store import MemoryStore
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.contract.agent import AgentState, Decision, ToolCallRequest
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.journal import EventType
@@ -37,6 +37,7 @@ from affidavit.ports.model import Price
 from affidavit.settings import Settings
 from affidavit.settings.models import ModelPrice, ModelsTable
 from affidavit.testing import ScriptedModel, call_tools, say
+from tests.support.checking import recheck
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "slow-storefront"
 WINDOW = Window(

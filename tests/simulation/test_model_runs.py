@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.application.minds import ModelMind
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.errors import InputRefused
@@ -45,6 +45,7 @@ from affidavit.testing.scripted_model import Line as Script
 from affidavit.testing.scripted_model import ScriptedModel, call_tools, say
 from affidavit.testing.virtual_clock import VirtualClock
 from affidavit.wiring import standard_guards
+from tests.support.checking import recheck
 from tests.support.runs import RUN_ID, reading, request
 from tests.support.worlds import Backend, true_draft, world
 

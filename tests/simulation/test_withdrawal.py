@@ -10,7 +10,7 @@ import pytest
 
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.document import read_document
-from affidavit.affidavit.recheck import Verdict, recheck
+from affidavit.affidavit.recheck import Verdict
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.report import ReleaseRecord
@@ -19,6 +19,7 @@ from affidavit.diagnose import drive
 from affidavit.release.withdrawal import WithdrawalQuestion
 from affidavit.testing.faulty_store import Effect, Fault, FaultyStore, Killed, Moment
 from affidavit.testing.virtual_clock import VirtualClock
+from tests.support.checking import recheck
 from tests.support.gates import (
     ASIDE,
     PODS,

@@ -17,6 +17,7 @@ from affidavit.ports.store import Store
 from affidavit.release.withdrawal import Author
 from affidavit.verify.judges import Judge
 from affidavit.wiring import gate_world
+from tests.support.checking import SIGNER
 from tests.support.runs import RUN_ID, TENANT
 
 Report = dict[str, Any]
@@ -121,7 +122,7 @@ def world_of(
     clock: Clock | None = None,
 ) -> World:
     """The world of an answer, with another author, judge or clock in it."""
-    world = gate_world(order_of(raw, withdraw=withdraw), store)
+    world = gate_world(order_of(raw, withdraw=withdraw), store, signer=SIGNER)
     if clock is not None:
         world = replace(world, driver=replace(world.driver, clock=clock))
     examiner = world.examiner

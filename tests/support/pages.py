@@ -9,7 +9,7 @@ from decimal import Decimal
 from html.parser import HTMLParser
 from typing import Any, Final
 
-from affidavit.affidavit.document import Document, read_document, sealed, write_document
+from affidavit.affidavit.document import Document, read_document, sealed_unsigned, write_document
 from affidavit.affidavit.page import Standing, render_page
 from affidavit.affidavit.recheck import Check, Recheck
 from affidavit.contract.agent import AgentRequest
@@ -76,7 +76,7 @@ def worded(content: bytes, word: str) -> Document:
     shown = [fact.model_dump(mode="json") for fact in facts_of(word)]
     envelope |= {"facts": shown, "source": word, "source_type": word, "notes": [word]}
     envelope["scope"] |= {"service": word, "query": word}
-    return sealed(
+    return sealed_unsigned(
         replace(
             document,
             release=ReleaseRecord.model_validate_json(json.dumps(release)),

@@ -51,6 +51,7 @@ async def create_run(store: Store, asked: AgentRequest, clock: Clock) -> None:
         "agent": "test",
         "judge": "test",
         "catalogue_digest": "0" * 64,
+        "policy_digest": "0" * 64,
         "version": "test",
     }
     started = Event(EventType.RUN_STARTED, data)

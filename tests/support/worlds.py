@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.adapters.system_clock import SystemClock
-from affidavit.affidavit.seal import seal
 from affidavit.contract.agent import (
     Act,
     AgentState,
@@ -35,6 +34,7 @@ from affidavit.testing.scripted import ScriptedArguments, ScriptedInvestigator, 
 from affidavit.tools.catalogue import Catalogue
 from affidavit.verify.judges import Judge, JudgeVerdict
 from affidavit.verify.judges.embedded import EmbeddedJudge
+from tests.support.checking import SEALER
 from tests.support.runs import reading
 
 Script = Iterable[Decision | Callable[[AgentState], Decision]]
@@ -97,7 +97,7 @@ def world(
             guards=in_order((BudgetGuard(), LoopGuard(), TimeoutGuard())),
         ),
         examiner=Examiner(judge=judge or EmbeddedJudge(), repairer=repairer or NoRepairer()),
-        seal=seal,
+        seal=SEALER,
     )
 
 

@@ -32,6 +32,7 @@ class CedarPolicy:
     """A set of Cedar rules. Without a rule that permits, everything is denied."""
 
     rules: Any
+    text: str = ""
 
     @classmethod
     def of(cls, text: str, name: str = "the policy") -> CedarPolicy:
@@ -45,13 +46,17 @@ class CedarPolicy:
                 hint="pip install 'affidavit[policy]'",
             ) from None
         try:
-            return cls(PolicySet.from_str(text))
+            return cls(PolicySet.from_str(text), text)
         except Exception as error:  # noqa: BLE001 - whatever a reader of theirs raises
             raise InputRefused(
                 f"{name} cannot be read: {' '.join(str(error).split())[:200]}",
                 code="POLICY_REFUSED",
                 hint="correct the rules; nothing starts without them",
             ) from None
+
+    def describe(self) -> object:
+        """The rules as they were written (`ports.policy.DescribedPolicy`)."""
+        return self.text
 
     @classmethod
     def read(cls, path: Path) -> CedarPolicy:

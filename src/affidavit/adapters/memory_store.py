@@ -34,6 +34,7 @@ from affidavit.ports.store import (
     PendingApproval,
     Prunable,
     RunHead,
+    SealedHead,
 )
 
 
@@ -77,6 +78,7 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._runs: dict[str, _Run] = {}
+        self._heads: dict[str, list[SealedHead]] = {}
         self._ids = count(1)
         self._spend = SpendBook()
         self._closed = False
@@ -85,6 +87,7 @@ class MemoryStore:
         """Another store on the same runs, as another process would have on the same file."""
         other = MemoryStore()
         other._runs, other._ids, other._spend = self._runs, self._ids, self._spend
+        other._heads = self._heads
         return other
 
     def ceilings(self, rule: CeilingRule) -> MemoryCeilings:
@@ -113,7 +116,23 @@ class MemoryStore:
         missing = [id_ for id_ in write.consumed if id_ not in run.inbox]
         if missing or len(set(write.consumed)) < len(write.consumed):
             raise moves.command_missing(lease.run_id, missing or write.consumed)
+        if write.head is not None:
+            heads = self._heads.setdefault(standing.head.tenant, [])
+            moves.refuse_head(standing.head, write.head, heads[-1] if heads else None)
+            heads.append(write.head)
         run.take(standing, write, rows)
+
+    async def last_sealed(self, tenant: str) -> SealedHead | None:
+        """See `Store.last_sealed`."""
+        await self._enter()
+        heads = self._heads.get(tenant)
+        return heads[-1] if heads else None
+
+    async def sealed_heads(self, tenant: str, after: int = 0) -> tuple[SealedHead, ...]:
+        """See `Store.sealed_heads`."""
+        await self._enter()
+        heads = self._heads.get(tenant, ())
+        return tuple(head for head in heads if head.number > after)[:LISTED_MAX]
 
     async def read(self, run_id: str) -> tuple[Entry, ...]:
         """See `Store.read`."""

@@ -26,7 +26,7 @@ from affidavit.contract.errors import InputRefused
 APPLICATION_ID: Final = 0x41464456
 """Marks a SQLite file as ours ("AFDV", PRAGMA application_id)."""
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """The tables of `sqlite_tables` (PRAGMA user_version). An older file is brought up to it when it is
 opened for writing; a newer one is refused."""
 
@@ -43,8 +43,8 @@ SMALLEST: Final = 512
 """Bytes of the smallest page that SQLite knows; no database is smaller."""
 
 _PROBES: Final = tuple(
-    f"SELECT * FROM {table} LIMIT 1"  # noqa: S608 -- our own five names
-    for table in ("runs", "lines", "artifacts", "commands", "approvals")
+    f"SELECT * FROM {table} LIMIT 1"  # noqa: S608 -- our own six names
+    for table in ("runs", "lines", "artifacts", "commands", "approvals", "sealed_heads")
 )
 
 

@@ -20,6 +20,7 @@ from typing import Final, TypeVar
 from anyio import CancelScope, CapacityLimiter, to_thread
 from anyio.lowlevel import checkpoint
 
+from affidavit.adapters import sqlite_heads as heads
 from affidavit.adapters import sqlite_rows as rows
 from affidavit.adapters import standing as moves
 from affidavit.adapters.journal_text import read_line, write_line
@@ -40,6 +41,7 @@ from affidavit.ports.store import (
     PendingApproval,
     Prunable,
     RunHead,
+    SealedHead,
 )
 
 T = TypeVar("T")
@@ -89,11 +91,21 @@ class SqliteStore:
             rows.insert_lines(connection, lines)
             rows.insert_artifacts(connection, lease.run_id, write.artifacts)
             rows.move_approvals(connection, standing.head, write)
+            if write.head is not None:
+                heads.add_head(connection, standing.head, write.head)
             if write.ended:
                 rows.leave_nothing_waiting(connection, lease.run_id)
             rows.save(connection, standing)
 
         await (self._write_surely if write.durable else self._write_quickly)(work)
+
+    async def last_sealed(self, tenant: str) -> SealedHead | None:
+        """See `Store.last_sealed`."""
+        return await self._read(lambda connection: heads.last_sealed(connection, tenant))
+
+    async def sealed_heads(self, tenant: str, after: int = 0) -> tuple[SealedHead, ...]:
+        """See `Store.sealed_heads`."""
+        return await self._read(lambda connection: heads.sealed_heads(connection, tenant, after))
 
     async def read(self, run_id: str) -> tuple[Entry, ...]:
         """See `Store.read`."""

@@ -24,6 +24,20 @@ APPROVALS: Final = (
 )
 """What waits for a person."""
 
+SEALED_HEADS: Final = (
+    """
+    CREATE TABLE sealed_heads (
+        tenant TEXT NOT NULL,
+        number INTEGER NOT NULL,
+        run_id TEXT NOT NULL UNIQUE,
+        digest TEXT NOT NULL,
+        previous TEXT NOT NULL,
+        PRIMARY KEY (tenant, number)
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+"""Every sealed run at its place among its tenant's; none of these rows ever goes."""
+
 TABLES: Final = (
     """
     CREATE TABLE runs (
@@ -80,6 +94,7 @@ TABLES: Final = (
     """,
     "CREATE INDEX commands_by_run ON commands (run_id)",
     *APPROVALS,
+    *SEALED_HEADS,
 )
 """A new file has these."""
 
@@ -90,6 +105,7 @@ MIGRATIONS: Final[Mapping[int, tuple[str, ...]]] = MappingProxyType(
             "ALTER TABLE commands ADD COLUMN payload TEXT NOT NULL DEFAULT ''",
             *APPROVALS,
         ),
+        2: SEALED_HEADS,
     }
 )
 """From the version that a file has to the next one. Nothing here ever changes."""

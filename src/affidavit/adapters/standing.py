@@ -18,12 +18,14 @@ from affidavit.ports.store import (
     ATTACHED_KINDS,
     ATTACHED_MAX,
     INBOX_MAX,
+    NO_HEAD,
     PAYLOAD_CHARS_MAX,
     Append,
     Artifact,
     Command,
     Lease,
     RunHead,
+    SealedHead,
 )
 
 
@@ -137,6 +139,18 @@ def refuse_attached(run_id: str, standing: Standing | None, item: Artifact, ther
             hint=f"look at them: affidavit show {run_id}",
         )
     _refuse_altered((item,))
+
+
+def refuse_head(run: RunHead, head: SealedHead, last: SealedHead | None) -> None:
+    """Raise `RecordFailed` for a head that is not the next one of its run's tenant."""
+    number, previous = (last.number, last.digest) if last else (0, NO_HEAD)
+    if (head.tenant, head.run_id) != (run.tenant, run.run_id):
+        raise RecordFailed("a head belongs to its own run and tenant", code="HEAD_REFUSED")
+    if (head.number, head.previous) != (number + 1, previous):
+        raise RecordFailed(
+            f"head {head.number} does not follow head {number}: another run was sealed meanwhile",
+            code="HEAD_TAKEN",
+        )
 
 
 def unknown(run_id: str) -> InputRefused:

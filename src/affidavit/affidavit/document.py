@@ -1,4 +1,4 @@
-"""The format of an `*.affidavit` file, version 0 (docs/affidavit-file.md).
+"""The format of an `*.affidavit` file, version 1 (docs/affidavit-file.md).
 
 One JSON object that equals its own canonical bytes (see `core.canonical`), or it is refused: so
 there is no duplicate key, no whitespace, no float, nothing trailing, and two readers cannot see two
@@ -9,7 +9,9 @@ things.
     calls        the projections that the answer rests on
     statements   what the report's author bound to each sentence, to be proved again
     journal      every line of the run
-    digest       of all of the above, so that no change by accident goes unseen
+    signature    the head of the run: a digest of all of the above, signed
+
+Version 0 had a plain `digest` in place of the signature; it can still be read.
 """
 
 from __future__ import annotations
@@ -21,20 +23,22 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from affidavit.affidavit.dsse import Signed, read_plain, to_plain
+from affidavit.affidavit.integrity import NotItsOwnBytes, Opened, open_file, unreadable
 from affidavit.contract.agent import AgentRequest
-from affidavit.contract.errors import InputRefused
 from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.report import ReleaseRecord
 from affidavit.contract.states import Provenance
 from affidavit.core.canonical import canonical_json, digest
 
-FORMAT: Final = "affidavit/0"
+FORMAT: Final = "affidavit/1"
+UNSIGNED: Final = "affidavit/0"
 
-FILE_BYTES_MAX: Final = 64_000_000
-"""A run's journal and cited projections are a few hundred KB; beyond this nothing is parsed."""
+_SEAL_OF: Final = {FORMAT: "signature", UNSIGNED: "digest"}
+"""What closes a file of each version; the other parts are the same."""
 
 PARTS: Final = frozenset(
-    {"format", "release", "request", "calls", "statements", "journal", "digest"}
+    {"format", "release", "request", "calls", "statements", "journal", *_SEAL_OF.values()}
 )
 
 
@@ -63,7 +67,7 @@ class PartStatements:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A whole file, read."""
+    """A whole file, read. `signed` closes it, in version 0 `digest`."""
 
     release: ReleaseRecord
     request: AgentRequest
@@ -71,34 +75,34 @@ class Document:
     statements: tuple[PartStatements, ...]
     journal: tuple[Entry, ...]
     digest: str = ""
+    signed: Signed | None = None
+    format: str = FORMAT
 
     def call(self, tool_call_id: str) -> CitedCall | None:
         """The call in the file with that id, or None."""
         return next((call for call in self.calls if call.tool_call_id == tool_call_id), None)
 
 
-class NotItsOwnBytes(Exception):
-    """The content can be read, but these are not its canonical bytes: the file was altered."""
-
-
-def sealed(document: Document) -> Document:
-    """The document with the digest of everything else in it."""
-    return replace(document, digest=digest_of(document))
+def sealed_unsigned(document: Document) -> Document:
+    """The document as version 0 closed it: with the plain digest of everything else in it."""
+    bare = replace(document, format=UNSIGNED, signed=None)
+    return replace(bare, digest=digest_of(bare))
 
 
 def digest_of(document: Document) -> str:
-    """The digest of everything in the document but its digest."""
+    """The digest of everything in the document but its digest or signature."""
     return digest(canonical_json(_content(document)))
 
 
 def write_document(document: Document) -> bytes:
     """The file's bytes. Raises NotCanonical for content that has no canonical form."""
-    return canonical_json({**_content(document), "digest": document.digest})
+    seal = document.digest if document.signed is None else to_plain(document.signed)
+    return canonical_json({**_content(document), _SEAL_OF[document.format]: seal})
 
 
 def _content(document: Document) -> dict[str, object]:
     return {
-        "format": FORMAT,
+        "format": document.format,
         "release": document.release.model_dump(mode="json"),
         "request": document.request.model_dump(mode="json"),
         "calls": [
@@ -119,37 +123,38 @@ def _content(document: Document) -> dict[str, object]:
 
 
 def read_document(content: bytes) -> Document:
-    """The document in these bytes.
+    """The document in these bytes; raises as `open_file` and `read_opened` do."""
+    return read_opened(open_file(content), content)
 
-    Raises InputRefused (AFFIDAVIT_UNREADABLE) when they are no affidavit at all, and
-    `NotItsOwnBytes` when they hold one but are not its canonical bytes.
+
+def read_opened(opened: Opened, content: bytes) -> Document:
+    """The document in a file that was opened.
+
+    Raises InputRefused (AFFIDAVIT_UNREADABLE) when it is no affidavit at all, and `NotItsOwnBytes`
+    when it holds more, or less, than a document has.
     """
-    raw = _parse(content)
-    if raw.get("format") != FORMAT:
-        raise _unreadable(f"this is no {FORMAT} file", "was it written by another version?")
+    raw = opened.parts
+    version = raw.get("format")
+    if not isinstance(version, str) or version not in _SEAL_OF:
+        raise unreadable(f"this is no {FORMAT} file", "was it written by another version?")
     try:
+        seal = raw[_SEAL_OF[version]]
         document = Document(
             release=ReleaseRecord.model_validate_json(json.dumps(raw["release"])),
             request=AgentRequest.model_validate_json(json.dumps(raw["request"])),
             calls=tuple(_call(item) for item in _objects(raw["calls"])),
             statements=tuple(_part(item) for item in _objects(raw["statements"])),
             journal=tuple(_entry(item) for item in _objects(raw["journal"])),
-            digest=_text(raw["digest"]),
+            digest=_text(seal) if version == UNSIGNED else "",
+            signed=None if version == UNSIGNED else read_plain(seal),
+            format=version,
         )
         own = write_document(document)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        where = _where(error)
-        raise _unreadable(f"the file lacks what an affidavit has ({where})", _MEND) from None
+        raise unreadable(f"the file lacks what an affidavit has ({_where(error)})") from None
     if own != content:
         raise NotItsOwnBytes
     return document
-
-
-_MEND: Final = "ask for the file again, or write it anew with `affidavit show RUN_ID --out FILE`"
-
-
-def _unreadable(message: str, hint: str) -> InputRefused:
-    return InputRefused(message, code="AFFIDAVIT_UNREADABLE", hint=hint)
 
 
 def _where(error: Exception) -> str:
@@ -160,18 +165,6 @@ def _where(error: Exception) -> str:
     if isinstance(error, KeyError) and error.args[0] in PARTS:
         return str(error.args[0])
     return "a misshapen part"
-
-
-def _parse(content: bytes) -> Mapping[str, object]:
-    if len(content) > FILE_BYTES_MAX:
-        raise _unreadable(f"the file is larger than {FILE_BYTES_MAX // 1_000_000} MB", _MEND)
-    try:
-        raw = json.loads(content.decode("ascii"))
-    except (ValueError, RecursionError):
-        raise _unreadable("the file is no canonical JSON", _MEND) from None
-    if not isinstance(raw, dict):
-        raise _unreadable("the file holds no JSON object", _MEND)
-    return raw
 
 
 def _objects(raw: object) -> list[Mapping[str, object]]:

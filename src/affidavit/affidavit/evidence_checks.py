@@ -76,6 +76,10 @@ def check_statements(document: Document) -> None:
 
 def _verify(document: Document, report: PublishedReport) -> VerifiedDraft:
     candidate = rebuild_draft(report, document.statements)
+    for place, part in enumerate(candidate.analyses or ()):
+        if part.calls() != part.tool_call_ids:
+            at = f"/release/result/analyses/{place}/tool_call_ids"
+            raise Broken(at, "a sentence of it cites what the analysis does not")
     verified = check_evidence(candidate, rebuild_ledger(document))
     if isinstance(verified, Refused):
         first = verified.violations[0]

@@ -5,11 +5,13 @@ Each function raises `Broken` at the first thing that does not hold, and says no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.affidavit.document import Document
+from affidavit.affidavit.integrity import Opened
 from affidavit.affidavit.timeline import stopping_guard
 from affidavit.contract.agent import Moment
 from affidavit.contract.journal import EVENT_FIELDS, Entry, EventType
@@ -20,7 +22,6 @@ from affidavit.contract.states import (
     EvidenceStatus,
     InvocationStatus,
 )
-from affidavit.core.chain import first_break
 
 
 class Broken(Exception):
@@ -37,11 +38,13 @@ def line_at(place: int) -> str:
     return f"/journal/{place}"
 
 
-def check_chain(run_id: str, journal: Sequence[Entry]) -> None:
-    """Every line follows the one before, and all are of one run."""
-    broken = first_break(run_id, journal)
-    if broken is not None:
-        raise Broken(line_at(broken - 1), f"line {broken} does not follow the line before it")
+def check_chain(opened: Opened, document: Document) -> None:
+    """Every line follows the one before, and all are of the run that the answer is of."""
+    if opened.broken is not None:
+        says = f"line {opened.broken + 1} does not follow the line before it"
+        raise Broken(line_at(opened.broken), says)
+    if document.journal and document.journal[0].run_id != document.release.run_id:
+        raise Broken(line_at(0), "this is the journal of another run")
 
 
 def check_lines(journal: Sequence[Entry]) -> None:
@@ -50,7 +53,7 @@ def check_lines(journal: Sequence[Entry]) -> None:
         raise Broken(line_at(0), "a journal begins with RUN_STARTED")
     order = _Order()
     for place, entry in enumerate(journal):
-        if entry.data.keys() != EVENT_FIELDS[entry.type]:
+        if entry.data.keys() not in _field_sets(entry.type):
             raise Broken(line_at(place), f"{entry.type} has other fields than such a line has")
         complaint = order.take(entry, first=place == 0)
         if complaint:
@@ -58,6 +61,17 @@ def check_lines(journal: Sequence[Entry]) -> None:
     for type_ in (EventType.ROUTING_DECISION, EventType.COLLECTION_ENDED):
         if type_ not in order.past:
             raise Broken(line_at(len(journal) - 1), f"there is no {type_}")
+
+
+def _field_sets(type_: EventType) -> tuple[Set[str], ...]:
+    """The fields that such a line may have: those of now, or of an older version."""
+    return EVENT_FIELDS[type_], OLDER_FIELDS.get(type_, EVENT_FIELDS[type_])
+
+
+OLDER_FIELDS: Final = MappingProxyType(
+    {EventType.RUN_STARTED: EVENT_FIELDS[EventType.RUN_STARTED] - {"policy_digest"}}
+)
+"""Kinds of line that had fewer fields once; a journal that holds such a line is still one."""
 
 
 def check_ending(journal: Sequence[Entry]) -> None:

@@ -11,10 +11,10 @@ import hashlib
 from collections.abc import Iterator
 from typing import Final
 
-from affidavit.affidavit.document import Document
+from affidavit.affidavit.document import Document, digest_of
 from affidavit.affidavit.markup import Markup, data, inline, tag
 from affidavit.affidavit.page_facts import Exhibits
-from affidavit.affidavit.recheck import Check, Recheck, Verdict
+from affidavit.affidavit.recheck import Check, Recheck
 from affidavit.affidavit.timeline import TimelineLine, write_timeline
 from affidavit.contract.journal import EventType
 
@@ -26,12 +26,6 @@ MARKS: Final = {
     False: ("✗", "n", "failed"),
     None: ("–", "n", "not made"),
 }
-
-STATES: Final = {
-    Verdict.INTACT_SIGNER_UNKNOWN: "Intact, signer unknown: nothing in the file contradicts "
-    "anything else in it, and it does not show who recorded it.",
-}
-"""What the checks came to, in words; a page is made of an intact file only."""
 
 GATES: Final = frozenset(
     {
@@ -100,7 +94,7 @@ def show_custody(content: bytes, checked: Recheck, exhibits: Exhibits) -> Iterat
     rows = (
         ("journal", f"{len(document.journal)} lines, chained"),
         ("head of the chain", tag("code", head.hash)),
-        ("digest of the file's content", tag("code", document.digest)),
+        ("digest of the file's content", tag("code", digest_of(document))),
         ("SHA-256 of the file", tag("code", hashlib.sha256(content).hexdigest())),
         ("decided at", exhibits.when(document.release.decided_at)),
     )
@@ -119,7 +113,13 @@ def show_custody(content: bytes, checked: Recheck, exhibits: Exhibits) -> Iterat
 
 
 def _state_words(checked: Recheck) -> str:
-    return STATES.get(checked.verdict, str(checked.verdict))
+    signer = checked.signer
+    if signer is None:
+        return "Intact, not signed: nothing in the file contradicts anything else in it."
+    known = (
+        f"whose key that is: {signer.name}" if signer.name else "whose key that is, is not known"
+    )
+    return f"Tamper-evident since recording, by key {signer.key_id}; {known}."
 
 
 def _check(check: Check) -> Markup:

@@ -1,22 +1,27 @@
-"""From a decided run to its file, before the decision is stored (A5).
+"""From a decided run to its signed file, before the decision is stored (A4, A5).
 
 The bytes go into the same append as the decision itself, so that a published answer always has its
-file, and a file never an unpublished answer.
+file, and a file never an unpublished answer. Where nothing can be signed there is no file, and with
+it no answer (L5).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from affidavit.affidavit.document import (
     CitedCall,
     Document,
     PartStatements,
-    sealed,
+    digest_of,
     write_document,
 )
+from affidavit.affidavit.dsse import RUN_HEAD_OF, sign_payload
 from affidavit.affidavit.exact import write_exact
+from affidavit.affidavit.head import Head, question_digest
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.draft import AnalysisCandidate, BoundCandidate, DraftCandidate
 from affidavit.contract.errors import InternalFault
@@ -30,21 +35,80 @@ from affidavit.contract.report import (
     SourceRef,
 )
 from affidavit.contract.states import Provenance
+from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.fold import CallView, RunView, fold
+from affidavit.ports.signer import Signer
+from affidavit.ports.store import NO_HEAD, SealedHead
 from affidavit.release.reading import read_draft
 from affidavit.release.remainder import draft_without
 from affidavit.release.repair import apply_patch, read_patch
 
 
-def seal(entries: Sequence[Entry], contents: Mapping[str, bytes], release: ReleaseRecord) -> bytes:
-    """The file of a run with these lines, these artifacts and this answer.
+@dataclass(frozen=True, slots=True)
+class Sealer:
+    """Seals decided runs with one signer's key (`diagnose.Seal`)."""
 
-    Raises InternalFault when something that the answer rests on is not there: then there is no
-    file, and with it no answer.
-    """
+    signer: Signer
+
+    def __call__(
+        self,
+        entries: Sequence[Entry],
+        contents: Mapping[str, bytes],
+        release: ReleaseRecord,
+        last: SealedHead | None,
+    ) -> tuple[bytes, SealedHead]:
+        """The file of a run with these lines, these artifacts and this answer; its head follows
+        the tenant's last one.
+
+        Raises InternalFault when something that the answer rests on is not there, RecordFailed
+        when it cannot be signed: then there is no file, and with it no answer.
+        """
+        document = draw_up(entries, contents, release)
+        number, previous = (last.number + 1, last.digest) if last else (1, NO_HEAD)
+        head = head_of(document, number, previous)
+        content = write_document(sign(document, head, self.signer))
+        return content, SealedHead(head.tenant, number, head.run_id, head.digest(), previous)
+
+
+def sign(document: Document, head: Head, signer: Signer) -> Document:
+    """The document, closed by its signed head. Raises `RecordFailed`."""
+    signed = sign_payload(signer, RUN_HEAD_OF[head.provenance], head.payload())
+    return replace(document, signed=signed)
+
+
+def head_of(document: Document, number: int, previous: str) -> Head:
+    """The head that this document must be closed with, at that place among its tenant's."""
+    release, first, last = document.release, document.journal[0].data, document.journal[-1]
+    return Head(
+        run_id=release.run_id,
+        tenant=release.tenant,
+        number=number,
+        previous=previous,
+        lines=len(document.journal),
+        last_line=last.hash,
+        content=digest_of(document),
+        release=digest(canonical_json(release.model_dump(mode="json"))),
+        provenance=release.provenance,
+        question=question_digest(release.question),
+        incident=document.request.incident,
+        catalogue=str(first.get("catalogue_digest", UNKNOWN)),
+        policy=str(first.get("policy_digest", UNKNOWN)),
+        version=str(first.get("version", "")),
+        sealed_us=last.at_us,
+    )
+
+
+UNKNOWN: Final = "0" * 64
+"""What a first line does not name: that of a run which began before runs named their policy."""
+
+
+def draw_up(
+    entries: Sequence[Entry], contents: Mapping[str, bytes], release: ReleaseRecord
+) -> Document:
+    """All of the file but its signature. Raises InternalFault as `Sealer` does."""
     view = fold(entries)
     keys = dict.fromkeys((*cited_calls(release), *_source_calls(view, contents, release)))
-    document = Document(
+    return Document(
         release=release,
         request=AgentRequest.model_validate_json(
             _content(contents, entries[0].data["request_digest"])
@@ -53,7 +117,6 @@ def seal(entries: Sequence[Entry], contents: Mapping[str, bytes], release: Relea
         statements=tuple(_statements(entries, contents, release)),
         journal=tuple(entries),
     )
-    return write_document(sealed(document))
 
 
 def cited_calls(release: ReleaseRecord) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import typer
 
 from affidavit import __version__
 from affidavit.cli.evaluations import evaluations
-from affidavit.cli.key_commands import KeysFile, keys
+from affidavit.cli.key_commands import KeysFile, heads, keys
 from affidavit.cli.lab import lab
 from affidavit.cli.later_commands import runs_prune, runs_retract
 from affidavit.cli.options import (
@@ -56,6 +56,7 @@ app.add_typer(approvals, name="approvals")
 
 
 app.add_typer(keys, name="keys")
+app.add_typer(heads, name="heads")
 app.add_typer(lab, name="lab")
 app.add_typer(evaluations, name="eval")
 
@@ -179,7 +180,7 @@ def show(
 
 
 @app.command()
-def verify(
+def verify(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
     source: FileOrRun,
     store: StoreUrl = "",
     require_recorded: Annotated[
@@ -189,12 +190,19 @@ def verify(
     expect_incident: Annotated[
         str, typer.Option("--expect-incident", help="The incident must be the one with this id.")
     ] = "",
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", help="The signer must be this key: its public file, or its id."),
+    ] = None,
+    anchor: Annotated[
+        Path | None, typer.Option("--anchor", help="The run must stand in this file of heads.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Re-check everything, offline. Exit: 3 intact, signer unknown; 1 altered; 2 unreadable."""
+    """Re-check everything, offline. Exit: 0 trusted, 3 signer unknown, 1 altered, 2 unreadable."""
     from affidavit.cli import reading
 
-    demands = reading.Demands(require_recorded, expect_incident)
+    demands = reading.Demands(require_recorded, expect_incident, tuple(key or ()), anchor)
     reading.verify(source, store, demands, as_json=as_json)
 
 

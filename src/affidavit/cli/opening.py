@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.adapters.store_url import open_store
-from affidavit.affidavit.document import FILE_BYTES_MAX
+from affidavit.affidavit.integrity import FILE_BYTES_MAX
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import is_run_id
@@ -113,9 +113,14 @@ def _unknown_source(run_id: str) -> InputRefused:
 
 
 async def sealed_file(store: Store, run_id: str) -> bytes | None:
-    """The stored affidavit of a run, or None while it has none."""
+    """The stored affidavit of a run, or None while it has none.
+
+    The one that holds the run's own last line: what else stands under its name is not it.
+    """
+    lines = await store.read(run_id)
+    last = f'"hash":"{lines[-1].hash}"'.encode("ascii") if lines else b""
     for artifact in await store.artifacts(run_id):
-        if artifact.kind == "affidavit":
+        if artifact.kind == "affidavit" and last and last in artifact.content:
             return artifact.content
     return None
 

@@ -33,6 +33,12 @@ def check_out(path: Path | None, option: str = "--out") -> None:
 
 
 def write_out(path: Path, content: bytes, run_id: str, option: str = "--out") -> None:
+    """The run's file, as `write_whole` writes it; `option` is what asked for it."""
+    mend = f"the run is decided and kept: affidavit show {run_id} {option} FILE"
+    write_whole(path, content, mend)
+
+
+def write_whole(path: Path, content: bytes, mend: str = _MEND) -> None:
     """The file, complete and on the disk; what stood there is replaced only then.
 
     Raises InputRefused (OUT_NOT_WRITTEN); then what stood there still stands, and nothing else.
@@ -54,7 +60,7 @@ def write_out(path: Path, content: bytes, run_id: str, option: str = "--out") ->
         raise InputRefused(
             f"{path} could not be written: {error.strerror}",
             code="OUT_NOT_WRITTEN",
-            hint=f"the run is decided and kept: affidavit show {run_id} {option} FILE",
+            hint=mend,
         ) from None
 
 

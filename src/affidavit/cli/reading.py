@@ -11,11 +11,14 @@ from typing import Final, NoReturn
 import anyio
 
 from affidavit.affidavit.document import Document
+from affidavit.affidavit.journal_checks import Broken
 from affidavit.affidavit.page import render_page
-from affidavit.affidavit.recheck import Check, Recheck, Verdict, recheck
+from affidavit.affidavit.recheck import Check, Recheck, Verdict
 from affidavit.affidavit.retraction import Retraction
+from affidavit.affidavit.seal_checks import signed_head
 from affidavit.affidavit.timeline import TimelineLine, write_timeline
 from affidavit.cli.answer import show_release
+from affidavit.cli.heads import read_anchors
 from affidavit.cli.opening import file_of_run, head_of, names_file, read_file, runs_at
 from affidavit.cli.outlet import check_out, write_out
 from affidavit.cli.retracting import CANNOT_KNOW, retractions_of, standing_of, words_of
@@ -28,21 +31,32 @@ from affidavit.cli.screen import (
     say_json,
     tell,
 )
+from affidavit.cli.trusting import trust_of
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.states import Provenance
+from affidavit.ports.store import SealedHead
+from affidavit.wiring import recheck_file
 
 _EXIT: Final = {
+    Verdict.INTACT_TRUSTED: 0,
     Verdict.INTACT_SIGNER_UNKNOWN: EXIT_UNSIGNED,
     Verdict.ALTERED: EXIT_ALTERED,
     Verdict.UNREADABLE: EXIT_REFUSED,
 }
 
 _HEADLINES: Final = {
-    Verdict.INTACT_SIGNER_UNKNOWN: "INTACT, signer unknown: the file is not signed, and nothing in"
-    " it contradicts anything else in it",
+    Verdict.INTACT_TRUSTED: "INTACT and trusted: tamper-evident since recording, by key {key}"
+    " ({name})",
+    Verdict.INTACT_SIGNER_UNKNOWN: "INTACT, signer unknown: tamper-evident since recording, by key"
+    " {key}; whose key that is, nobody has said",
     Verdict.ALTERED: "ALTERED: do not rely on anything in this file",
     Verdict.UNREADABLE: "UNREADABLE: this is no affidavit file",
 }
+
+_UNSIGNED: Final = (
+    "INTACT, signer unknown: a file of version 0 is not signed, and nothing in it contradicts"
+    " anything else in it"
+)
 
 _MARKS: Final = {True: "✓", False: "✗", None: "–"}
 
@@ -69,12 +83,14 @@ class Demands:
 
     recorded: bool = False
     incident: str = ""
+    keys: tuple[str, ...] = ()
+    anchor: Path | None = None
 
 
 def verify(source: str, store: str, demands: Demands, *, as_json: bool) -> NoReturn:
     """Re-check a file, or the stored file of a run, and exit with what it came to."""
     read = _read(source, store)
-    checked = recheck(read.content)
+    checked = recheck_file(read.content, trust_of(demands.keys))
     if checked.document is not None:
         more = tuple(_demanded(checked.document, demands))
         checked = replace(checked, checks=(*checked.checks, *more))
@@ -117,6 +133,25 @@ def _demanded(document: Document, demands: Demands) -> Iterator[Check]:
         else:
             says = f"it is {document.request.incident or 'none that is named'}"
             yield Check("incident", asks, False, "/request/incident", says)
+    if demands.anchor is not None:
+        yield _anchored(document, demands.anchor)
+
+
+def _anchored(document: Document, path: Path) -> Check:
+    """Whether the run stands in the anchor, in its place and as it is (A4)."""
+    asks = "the run was anchored in its place, as --anchor demands"
+    told = read_anchors(path)
+    try:
+        head = signed_head(document)
+    except Broken as broken:
+        return Check("anchor", asks, False, broken.pointer, broken.says)
+    own = SealedHead(head.tenant, head.number, head.run_id, head.digest(), head.previous)
+    if own in told:
+        return Check("anchor", asks, True)
+    places = {(item.tenant, item.number) for item in told}
+    taken = (own.tenant, own.number) in places
+    says = "another run was anchored in its place" if taken else "the anchor does not know it"
+    return Check("anchor", asks, False, "/signature/envelope/payload", says)
 
 
 def _verdict_json(checked: Recheck) -> dict[str, object]:
@@ -128,6 +163,7 @@ def _verdict_json(checked: Recheck) -> dict[str, object]:
         "outcome": release and str(release.outcome),
         "decision": release and str(release.decision),
         "provenance": release and str(release.provenance),
+        "signer": checked.signer and asdict(checked.signer),
         "checks": [asdict(check) for check in checked.checks],
     }
 
@@ -145,10 +181,19 @@ def _verdict_text(checked: Recheck) -> str:
             f"{release.run_id} · {release.outcome} · decision {release.decision}"
             f" · evidence {release.provenance}"
         )
-    lines.append(_HEADLINES[checked.verdict])
+    lines.append(_headline(checked))
     if checked.hint:
         lines.append(checked.hint)
     return "\n".join(lines)
+
+
+def _headline(checked: Recheck) -> str:
+    """The verdict in words: by which key, and no more than that (A4)."""
+    signer = checked.signer
+    if signer is None:
+        unsigned = checked.verdict is Verdict.INTACT_SIGNER_UNKNOWN
+        return _UNSIGNED if unsigned else _HEADLINES[checked.verdict]
+    return one_line(_HEADLINES[checked.verdict].format(key=signer.key_id, name=signer.name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,9 +214,9 @@ def show(source: str, store: str, copies: Copies, *, as_json: bool) -> NoReturn:
     check_out(copies.html, "--html")
     read = _read(source, store)
     content, since = read.content, read.since
-    checked = recheck(content)
+    checked = recheck_file(content)
     document = checked.document
-    if document is None or checked.verdict is not Verdict.INTACT_SIGNER_UNKNOWN:
+    if document is None or not checked.verdict.is_intact:
         _leave_altered(checked, source, as_json=as_json)
     if out is not None:
         write_out(out, content, document.release.run_id)

@@ -58,7 +58,8 @@ class EventType(StrEnum):
 EVENT_FIELDS: Final[Mapping[EventType, frozenset[str]]] = MappingProxyType(
     {
         EventType.RUN_STARTED: frozenset(
-            {"tenant", "request_digest", "limits", "agent", "judge", "catalogue_digest", "version"}
+            {"tenant", "request_digest", "limits", "agent", "judge", "version"}
+            | {"catalogue_digest", "policy_digest"}
         ),
         EventType.ROUTING_DECISION: frozenset({"intent", "by"}),
         EventType.STATUS_CHANGED: frozenset({"status"}),

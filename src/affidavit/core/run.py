@@ -19,6 +19,7 @@ from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import (
     DeadlineReached,
     InputRefused,
+    InternalFault,
     PauseAsked,
     RecordFailed,
     RunCancelled,
@@ -30,12 +31,16 @@ from affidavit.core.commands import Asker, take_in
 from affidavit.core.fence import GRACE_S, Fenced, Late, Orphans, Watched
 from affidavit.core.fold import RunView, advance, fold
 from affidavit.ports.clock import Clock
-from affidavit.ports.store import Append, ApprovalAsk, Artifact, Lease, Store
+from affidavit.ports.store import Append, ApprovalAsk, Artifact, Lease, SealedHead, Store
 
 T = TypeVar("T")
 
 LEASE_TTL_S: Final = 30.0
 """A driver that is silent for so long is taken for dead."""
+
+SEAL_ATTEMPTS_MAX: Final = 100
+"""Each attempt but the last failed because another run of the tenant was sealed meanwhile; so many
+at once are no tenant's runs but a fault."""
 
 LEASE_TTL_US: Final = int(LEASE_TTL_S * 1_000_000)
 
@@ -57,12 +62,20 @@ class CallTimedOut(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Sealed:
+    """What a seal adds to its write: the sealed artifacts, and the run's head."""
+
+    artifacts: tuple[Artifact, ...]
+    head: SealedHead
+
+
+@dataclass(frozen=True, slots=True)
 class Stage:
     """What one append of a run consists of.
 
-    `seal` is given the new lines before they are stored and returns artifacts that belong into
-    the same write: so the affidavit holds the very lines that publish it. For the rest see
-    `ports.store.Append`.
+    `seal` is given the run's lines with the new ones, before they are stored, and the tenant's last
+    sealed head; it returns artifacts and the next head, which belong into the same write: so the
+    affidavit holds the very lines that publish it. For the rest see `ports.store.Append`.
     """
 
     events: tuple[Event, ...]
@@ -74,7 +87,7 @@ class Stage:
     wake_at_us: int | None = None
     asked: tuple[ApprovalAsk, ...] = ()
     answered: tuple[str, ...] = ()
-    seal: Callable[[tuple[Entry, ...]], tuple[Artifact, ...]] | None = None
+    seal: Callable[[tuple[Entry, ...], SealedHead | None], Sealed] | None = None
 
 
 @dataclass(slots=True)
@@ -116,8 +129,8 @@ class Run:
         """Append lines without artifacts; see `record`."""
         await self.record(Stage(events))
 
-    async def record(self, stage: Stage) -> None:
-        """Append what happened; the view has moved when this returns.
+    async def record(self, stage: Stage) -> SealedHead | None:
+        """Append what happened; the view has moved when this returns. The head, if it was sealed.
 
         Raises `RecordFailed` or `LeaseLost`; then nothing was written and nothing has moved. A
         cancel cannot come between the write and the move.
@@ -128,21 +141,7 @@ class Run:
                 entries = extend(
                     self.id, view.last_seq + 1, view.last_hash, self.clock.now(), stage.events
                 )
-                artifacts = stage.artifacts
-                if stage.seal is not None:
-                    artifacts += stage.seal((*self.entries, *entries))
-                write = Append(
-                    entries=entries,
-                    artifacts=artifacts,
-                    consumed=stage.consumed,
-                    ended=stage.ended,
-                    paused=stage.paused,
-                    durable=stage.durable,
-                    wake_at_us=stage.wake_at_us,
-                    asked=stage.asked,
-                    answered=stage.answered,
-                )
-                await self.store.append(self.lease, write)
+                artifacts, head = await self._write(stage, entries)
                 for entry in entries:
                     self.view = advance(self.view, entry)
                 self.entries.extend(entries)
@@ -150,6 +149,38 @@ class Run:
         if self.listen is not None:
             for entry in entries:
                 self.listen(entry, self.contents)
+        return head
+
+    async def _write(
+        self, stage: Stage, entries: tuple[Entry, ...]
+    ) -> tuple[tuple[Artifact, ...], SealedHead | None]:
+        """One append; sealed again where another run of the tenant took the place meanwhile."""
+        for attempt in range(1, SEAL_ATTEMPTS_MAX + 1):
+            artifacts, head = stage.artifacts, None
+            if stage.seal is not None:
+                last = await self.store.last_sealed(self.request.tenant)
+                sealed = stage.seal((*self.entries, *entries), last)
+                artifacts, head = (*artifacts, *sealed.artifacts), sealed.head
+            write = Append(
+                entries=entries,
+                artifacts=artifacts,
+                consumed=stage.consumed,
+                ended=stage.ended,
+                paused=stage.paused,
+                durable=stage.durable,
+                wake_at_us=stage.wake_at_us,
+                asked=stage.asked,
+                answered=stage.answered,
+                head=head,
+            )
+            try:
+                await self.store.append(self.lease, write)
+            except RecordFailed as failed:
+                if failed.code != "HEAD_TAKEN" or attempt == SEAL_ATTEMPTS_MAX:
+                    raise
+            else:
+                return artifacts, head
+        raise InternalFault("an append neither succeeds nor fails")
 
     async def check(self) -> None:
         """Whether the run may go on; raises the stop that says it may not (K5).

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from affidavit.adapters.ed25519_signer import MemorySigner
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.application.gate import gate_request, order_of
 from affidavit.application.minds import ModelMind
@@ -226,7 +227,7 @@ async def _run(store: Store, case: GateCase, mind: ModelMind | None, *, withdraw
     began_s = time.perf_counter()
     order = order_of(case.answer, withdraw=withdraw)
     request = gate_request(order, new_run_id(), LOCAL_TENANT)
-    world = gate_world(order, store)
+    world = gate_world(order, store, signer=MemorySigner())
     world = mind.named(world, request) if mind is not None else world
     await start(world, request, (order.artifact,))
     release = await drive(request.run_id, world)

@@ -25,7 +25,7 @@ from typing import Final
 
 from affidavit.affidavit.answer_checks import envelope_of
 from affidavit.affidavit.document import Document
-from affidavit.affidavit.recheck import Recheck, Verdict
+from affidavit.affidavit.recheck import Recheck
 from affidavit.contract.evidence import Change, Edge, Fact
 from affidavit.contract.report import PublishedSentence
 from affidavit.contract.statement import CauseStatement, Statement, read_statement
@@ -63,7 +63,7 @@ class Located:
 def locate(checked: Recheck) -> Located:
     """The place that the answer in a re-checked file names, by the rule above."""
     document = checked.document
-    if document is None or checked.verdict is not Verdict.INTACT_SIGNER_UNKNOWN:
+    if document is None or not checked.verdict.is_intact:
         return Located(None, NOT_INTACT)
     if document.release.result is None:
         return Located(None, UNPUBLISHED)

@@ -13,7 +13,7 @@ from typing import Final
 from affidavit.affidavit.answer_checks import envelope_of
 from affidavit.affidavit.document import Document
 from affidavit.affidavit.evidence_checks import rebuild_draft, rebuild_ledger
-from affidavit.affidavit.recheck import Recheck, Verdict, recheck
+from affidavit.affidavit.recheck import Recheck
 from affidavit.affidavit.seal import parts_of
 from affidavit.contract.errors import InternalFault
 from affidavit.contract.report import PublishedSentence, ReleaseRecord
@@ -23,6 +23,7 @@ from affidavit.evaluation.locating import Located, locate
 from affidavit.evaluation.rankings import RANKS_MAX, Ranked, margin, order_suspects
 from affidavit.verify.evidence import Refused, check_evidence
 from affidavit.verify.support import check_support
+from affidavit.wiring import recheck_file
 
 CLAIMS: Final = ("/analyses/", "/conclusion")
 """Where sentences claim something; an advice claims nothing."""
@@ -85,7 +86,7 @@ def score_file(content: bytes, ranked: Sequence[Ranked], truth: Truth) -> RunSco
 
     Raises InternalFault where the file cannot even be read: then nothing was measured.
     """
-    checked = recheck(content)
+    checked = recheck_file(content)
     if checked.document is None:
         failure = checked.failure
         raise InternalFault(f"the sealed file is unreadable: {failure.says if failure else ''}")
@@ -94,7 +95,7 @@ def score_file(content: bytes, ranked: Sequence[Ranked], truth: Truth) -> RunSco
     suspects = order_suspects(located.entity, ranked, release)
     return RunScore(
         release=release,
-        intact=checked.verdict is Verdict.INTACT_SIGNER_UNKNOWN,
+        intact=checked.verdict.is_intact,
         located=located,
         suspects=suspects,
         rank=_rank(suspects, truth),
@@ -124,7 +125,7 @@ def _change_lead(release: ReleaseRecord, truth: Truth) -> bool | None:
 
 
 def _sentences(checked: Recheck, document: Document) -> Sentences:
-    intact = checked.verdict is Verdict.INTACT_SIGNER_UNKNOWN
+    intact = checked.verdict.is_intact
     claims = tuple(_claims(document))
     return Sentences(
         all=len(claims),

@@ -15,6 +15,7 @@ from typing import Final
 
 import anyio
 
+from affidavit.adapters.ed25519_signer import MemorySigner
 from affidavit.adapters.incident_folder import IncidentFolder
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.contract.agent import AgentRequest, AgentState
@@ -102,7 +103,10 @@ async def _play(case: Case, order: Order) -> Trial:
     began_s = time.perf_counter()
     make = order.agent.make
     async with incident_world(
-        case.folder, store, investigator=make() if make is not None else None
+        case.folder,
+        store,
+        investigator=make() if make is not None else None,
+        signer=MemorySigner(),
     ) as (world, incident):
         load_s = time.perf_counter() - began_s
         bench = _Bench(case, order.agent, world, incident, store)

@@ -27,6 +27,7 @@ import anyio
 from affidavit.contract.agent import Action, AgentRequest, AgentState, GuardResult, Moment
 from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.contract.states import AgentStatus
+from affidavit.core.canonical import canonical_json, digest
 
 GUARD_TIMEOUT_S: Final = 5.0
 """Guards look at what is in memory or in a small table; one that takes longer is broken."""
@@ -104,6 +105,15 @@ class Gatekeeper(Protocol):
         ...
 
 
+@runtime_checkable
+class Ruled(Protocol):
+    """A guard that follows rules of somebody's own, which a run then names by digest."""
+
+    def rules(self) -> object:
+        """The rules as JSON without floats, the same for the same rules in every process."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Blocked:
     """An action that was never executed, and the stable code that says why.
@@ -142,6 +152,19 @@ class GuardChain:
         """Find the witnesses once: asking a shape of an object costs more than asking the guard."""
         found = tuple((guard.name, guard) for guard in self.guards if isinstance(guard, Witness))
         object.__setattr__(self, "_witnesses", found)
+
+    def digest(self) -> str:
+        """Which guards stand here, in which order, by which rules: the policy of a run (A5)."""
+        rows = [
+            [
+                guard.name,
+                guard.order,
+                str(guard.when),
+                guard.rules() if isinstance(guard, Ruled) else None,
+            ]
+            for guard in self.guards
+        ]
+        return digest(canonical_json(rows))
 
     async def ask(
         self, moment: Moment, state: AgentState, request: AgentRequest, action: Action | None = None

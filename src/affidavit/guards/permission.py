@@ -25,7 +25,7 @@ from affidavit.contract.agent import (
     ToolSpec,
 )
 from affidavit.guards.chain import CostClass
-from affidavit.ports.policy import ActionPolicy
+from affidavit.ports.policy import ActionPolicy, DescribedPolicy
 
 DENIED = "PERMISSION_DENIED"
 """What an agent learns of a refusal, whatever the reason was."""
@@ -111,6 +111,17 @@ class Policy:
     permits: tuple[Permit, ...] = ()
     may_start: frozenset[str] = frozenset()
 
+    def describe(self) -> object:
+        """Its rows (`ports.policy.DescribedPolicy`)."""
+        return [
+            [
+                permit.tool,
+                sorted(permit.roles),
+                [[one.argument, one.test, repr(one.value)] for one in permit.where],
+            ]
+            for permit in self.permits
+        ]
+
     def allows(self, action: Action, roles: frozenset[str]) -> bool:
         """Whether any row allows the action."""
         return any(permit.allows(action, roles) for permit in self.permits)
@@ -142,6 +153,12 @@ class PermissionGuard:
     order: int = 50
     cost: CostClass = CostClass.LOOKUP
     when: Moment = Moment.BEFORE_ACTING
+
+    def rules(self) -> object:
+        """What the policy says of itself, for the digest of a run's policy; else its kind."""
+        if isinstance(self.policy, DescribedPolicy):
+            return self.policy.describe()
+        return type(self.policy).__name__
 
     def check(self, state: AgentState, request: AgentRequest, action: Action | None) -> GuardResult:
         """Whether the action is allowed to whoever asked for the run."""

@@ -17,7 +17,7 @@ from affidavit.adapters.incident_folder import IncidentFolder, load_incident
 from affidavit.adapters.process_identity import is_gone, own_holder
 from affidavit.adapters.store_url import open_store
 from affidavit.adapters.system_clock import SystemClock
-from affidavit.affidavit.seal import seal
+from affidavit.affidavit.seal import Sealer
 from affidavit.agents.playbook import PlaybookInvestigator
 from affidavit.application.minds import ModelMind
 from affidavit.contract.agent import AgentRequest, Investigator
@@ -53,7 +53,14 @@ from affidavit.tools.approval_desk import decide_approval
 from affidavit.tools.capture import capture_catalogue
 from affidavit.tools.catalogue import Catalogue, Tool
 from affidavit.verify.judges.embedded import EmbeddedJudge
-from affidavit.wiring import ceilings_of, models_of, new_run_id, standard_guards
+from affidavit.wiring import (
+    ceilings_of,
+    head_signer,
+    head_teller,
+    models_of,
+    new_run_id,
+    standard_guards,
+)
 
 AnyTool: TypeAlias = FunctionTool[..., Any] | Tool[Record]
 """A function under `@tool`, or a registered tool."""
@@ -259,7 +266,8 @@ class Harness:
             author=ConsentingAuthor() if is_ours else NoAuthor(),
         )
         driver = Driver(own_holder(), self._store, self.clock, is_gone=is_gone)
-        world = World(driver, collection, examiner, seal)
+        sealer, tell = Sealer(head_signer(self.settings)), head_teller(self.settings)
+        world = World(driver, collection, examiner, sealer, tell=tell)
         if not (self._authors or self._judges):
             return world
         ceilings = ceilings_of(self._store, self.settings)

@@ -13,6 +13,7 @@ from affidavit.contract.evidence import Envelope, Scope
 from affidavit.contract.journal import Event, EventType
 from affidavit.contract.states import EvidenceClass, Provenance
 from affidavit.core.canonical import canonical_json, digest
+from affidavit.ledger.commitment import commit
 from affidavit.ports.store import ApprovalAsk, Artifact
 
 
@@ -100,8 +101,12 @@ def intend(header: CallHeader, attempt: int) -> Written:
 
 
 def project(tool_call_id: str, raw: bytes) -> Written:
-    """The raw response is in; it is stored and never shown (T1)."""
-    stored = artifact("raw", raw)
+    """The raw response is in; it is stored and never shown (T1).
+
+    Its address is a salted commitment: whoever holds the journal cannot try out responses against
+    it, and whoever is given the artifact can check the response (A5).
+    """
+    stored = artifact("raw", commit(raw))
     data = {"tool_call_id": tool_call_id, "raw_digest": stored.digest}
     return Written((Event(EventType.TOOL_CALL_PROJECTING, data),), (stored,))
 

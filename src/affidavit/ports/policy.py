@@ -8,6 +8,15 @@ from affidavit.contract.agent import Action, AgentRequest
 
 
 @runtime_checkable
+class DescribedPolicy(Protocol):
+    """A policy that can say what it is, so that a run can name it by digest (A5)."""
+
+    def describe(self) -> object:
+        """The rules as JSON without floats, the same for the same rules in every process."""
+        ...
+
+
+@runtime_checkable
 class ActionPolicy(Protocol):
     """Decides at once, from what it is given; what it cannot decide is no.
 

@@ -131,13 +131,33 @@ class RunHead:
 
 
 @dataclass(frozen=True, slots=True)
+class SealedHead:
+    """One sealed run at its place among its tenant's, so that none can be left out unseen (A4).
+
+    `number` counts from 1 without a gap; `digest` is over what was signed, and `previous` is the
+    digest of the head before it, `NO_HEAD` for the first. Digests are lower-case SHA-256 hex.
+    """
+
+    tenant: str
+    number: int
+    run_id: str
+    digest: str
+    previous: str
+
+
+NO_HEAD: Final = "0" * 64
+"""What the first head of a tenant names as the one before."""
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
     """One atomic write: artifacts, lines, commands that the lines took in, and the end if any.
 
     `wake_at_us` belongs to a pause: from then on the run is due though nobody called it. `asked`
     are actions that wait for a person from now on, `answered` the calls of those that no longer
-    do. Raises ValueError for an end that is none (a state that goes on, or no line that says it),
-    and for a time to wake that no pause needs.
+    do. `head` is the run's place among its tenant's sealed ones. Raises ValueError for an end that
+    is none (a state that goes on, or no line that says it), and for a time to wake that no pause
+    needs.
     """
 
     entries: Sequence[Entry]
@@ -149,6 +169,7 @@ class Append:
     wake_at_us: int | None = None
     asked: Sequence[ApprovalAsk] = ()
     answered: Sequence[str] = ()
+    head: SealedHead | None = None
 
     def __post_init__(self) -> None:
         """Refuse an end that the journal would not show, and an alarm without a sleeper."""
@@ -184,8 +205,18 @@ class Store(Protocol):
         `LeaseLost` unless the lease is the run's newest and not given back, and `RecordFailed` if
         the run has ended (RUN_ENDED), a line does not follow the last one (LINE_OUT_OF_ORDER), an
         artifact is not at its address (ARTIFACT_ALTERED), a consumed command is not in the inbox
-        (COMMAND_UNKNOWN), or the run does not exist (RUN_UNKNOWN).
+        (COMMAND_UNKNOWN), the run does not exist (RUN_UNKNOWN), or `head` is not the next one of
+        its tenant (HEAD_TAKEN: another run was sealed meanwhile; seal again and try again).
         """
+        ...
+
+    async def last_sealed(self, tenant: str) -> SealedHead | None:
+        """The newest sealed head of that tenant, or None."""
+        ...
+
+    async def sealed_heads(self, tenant: str, after: int = 0) -> tuple[SealedHead, ...]:
+        """That tenant's sealed heads with higher numbers than `after`, in order; at most
+        `LISTED_MAX`. None of them ever expires."""
         ...
 
     async def read(self, run_id: str) -> tuple[Entry, ...]:

@@ -17,6 +17,7 @@ from affidavit.settings.models import ModelsTable
 from affidavit.settings.policy import PolicyTable
 from affidavit.settings.retention import RetentionTable
 from affidavit.settings.server import ServerTable, state_folder
+from affidavit.settings.signing import SigningTable
 from affidavit.settings.table import Table
 
 
@@ -42,6 +43,7 @@ class Settings(Table):
     outgoing: OutgoingTable = Field(default_factory=OutgoingTable)
     alerts: AlertRules = Field(default_factory=AlertRules)
     delivery: DeliveryTable = Field(default_factory=DeliveryTable)
+    signing: SigningTable = Field(default_factory=SigningTable)
 
     def store_url(self, environment: Mapping[str, str]) -> str:
         """The store's address, with the default filled in from the environment (XDG)."""

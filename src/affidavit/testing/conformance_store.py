@@ -30,6 +30,7 @@ from affidavit.ports.store import (
     Store,
 )
 from affidavit.testing.conformance import refusal, require
+from affidavit.testing.conformance_heads import HEAD_CHECKS
 from affidavit.testing.conformance_inbox import INBOX_CHECKS
 from affidavit.testing.conformance_leases import LEASE_CHECKS
 from affidavit.testing.journals import (
@@ -374,6 +375,7 @@ STORE_CHECKS: Final[tuple[StoreCheck, ...]] = (
     keeps_what_is_said_since,
     lists_runs_of_one_tenant,
     *INBOX_CHECKS,
+    *HEAD_CHECKS,
     refuses_unwritable_text,
     lets_a_cancel_come_first,
     closes,

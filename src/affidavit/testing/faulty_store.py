@@ -25,6 +25,7 @@ from affidavit.ports.store import (
     PendingApproval,
     Prunable,
     RunHead,
+    SealedHead,
     Store,
 )
 
@@ -142,6 +143,14 @@ class FaultyStore:
     async def head(self, run_id: str) -> RunHead | None:
         """As the inner store has it."""
         return await self._living().head(run_id)
+
+    async def last_sealed(self, tenant: str) -> SealedHead | None:
+        """As the inner store has it."""
+        return await self._living().last_sealed(tenant)
+
+    async def sealed_heads(self, tenant: str, after: int = 0) -> tuple[SealedHead, ...]:
+        """As the inner store has it."""
+        return await self._living().sealed_heads(tenant, after)
 
     async def artifact(self, run_id: str, digest: str) -> bytes | None:
         """As the inner store has it."""

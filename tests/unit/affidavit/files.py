@@ -16,15 +16,17 @@ from affidavit.affidavit.document import (
     Document,
     PartStatements,
     read_document,
-    sealed,
     write_document,
 )
+from affidavit.affidavit.seal import head_of, sign
+from affidavit.affidavit.seal_checks import signed_head
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.report import ReleaseRecord
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, entry_hash
 from affidavit.diagnose import drive, start
+from tests.support.checking import SIGNER
 from tests.support.runs import RUN_ID, request
 from tests.support.worlds import Script, world
 
@@ -82,14 +84,15 @@ class Forgery:
             for entry in (before.journal if self.journal is None else self.journal)
         ]
         return write_document(
-            sealed(
+            closed(
                 Document(
                     release=release,
                     request=asked,
                     calls=calls,
                     statements=before.statements if self.statements is None else self.statements,
                     journal=chained(lines),
-                )
+                ),
+                before,
             )
         )
 
@@ -122,6 +125,12 @@ class Forgery:
         changed = replace(entry, data=data)
         own = self.line(changed)
         return changed if own is None else replace(changed, data=own)
+
+
+def closed(document: Document, before: Document) -> Document:
+    """The document as the tests' own key closes it, at the place of the one before."""
+    head = signed_head(before)
+    return sign(document, head_of(document, head.number, head.previous), SIGNER)
 
 
 def chained(entries: Sequence[Entry]) -> tuple[Entry, ...]:

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from affidavit.affidavit.document import Document, PartStatements
-from affidavit.affidavit.recheck import Check, Verdict, recheck
+from affidavit.affidavit.recheck import Check, Verdict
 from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.states import Provenance
+from tests.support.checking import recheck
 from tests.support.worlds import Script, act, conclude
 from tests.unit.affidavit.files import Forgery, opened, sealed_by, with_result
 

@@ -22,13 +22,13 @@ from affidavit.affidavit.markup import Markup, data, inline, join, tag, text, vi
 from affidavit.affidavit.page import Standing, policy, render_page
 from affidavit.affidavit.page_custody import LINK_CHARS_MAX, _file
 from affidavit.affidavit.page_style import SCRIPT, STYLE
-from affidavit.affidavit.recheck import recheck
 from affidavit.affidavit.seal import parts_of
 from affidavit.contract.agent import GiveUp
 from affidavit.contract.report import ReleaseRecord
 from affidavit.contract.states import ReleaseOutcome
 from affidavit.diagnose import drive, start
 from tests.simulation.test_release_table import CASES, Case
+from tests.support.checking import recheck
 from tests.support.pages import HARMLESS, HOSTILE, page_of, structure_of, worded
 from tests.support.runs import RUN_ID
 from tests.support.runs import request as asked_for

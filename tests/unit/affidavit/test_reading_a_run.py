@@ -80,6 +80,7 @@ async def test_every_line_of_every_row_has_a_mark_and_a_meaning(case: Case) -> N
 def test_every_field_of_every_kind_is_shown_or_kept_back_on_purpose() -> None:
     kept_back = {
         *("tenant", "request_digest", "limits", "catalogue_digest", "digest", "calls", "effect"),
+        "policy_digest",
         *("raw_digest", "result_digest", "draft_digest", "patch_digest", "reason_digest"),
         *("release_digest", "input_digest", "output_digest", "moment", "verdicts"),
         *("action_digest", "shown_digest"),

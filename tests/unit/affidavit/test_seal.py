@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Mapping
 from decimal import Decimal
 
 import pytest
@@ -11,17 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from affidavit.adapters.memory_store import MemoryStore
-from affidavit.affidavit.document import read_document
+from affidavit.affidavit.document import digest_of, read_document
 from affidavit.affidavit.exact import write_exact
-from affidavit.affidavit.seal import cited_calls, seal
+from affidavit.affidavit.seal import cited_calls
+from affidavit.affidavit.seal_checks import signed_head
 from affidavit.contract.agent import GiveUp
 from affidavit.contract.errors import InternalFault
 from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.report import ReleaseRecord
 from affidavit.core.canonical import canonical_json
 from affidavit.diagnose import drive, start
+from affidavit.ports.store import NO_HEAD, SealedHead
 from affidavit.release.reading import read_json
 from tests.simulation.test_release_table import BAD_IDS, ONE_FIX, PLAIN, PatchingRepairer
+from tests.support.checking import SEALER
 from tests.support.runs import RUN_ID, request
 from tests.support.worlds import Script, act, conclude, world
 from tests.unit.affidavit.files import opened, sealed_by
@@ -172,14 +175,22 @@ def test_what_json_cannot_hold_is_refused(value: object) -> None:
 
 
 @pytest.mark.spec("A5")
-async def test_the_file_s_digest_covers_everything_else() -> None:
-    document = opened(sealed_by_now := await sealed_now())
-    assert document.digest
-    assert replace(document, digest="") != document
-    assert sealed_by_now.count(document.digest.encode()) == 1
-
-
-async def sealed_now() -> bytes:
-    """A file, from within a running loop."""
+async def test_the_signed_head_names_the_file_and_the_run() -> None:
     entries, contents, release = await ran([act("probe"), conclude()])
-    return seal(entries, contents, release)
+    content, place = SEALER(entries, contents, release, None)
+    document = opened(content)
+    head = signed_head(document)
+    assert (head.run_id, head.tenant, head.number) == (RUN_ID, release.tenant, 1)
+    assert (head.lines, head.last_line) == (len(entries), entries[-1].hash)
+    assert head.content == digest_of(document)
+    assert place == SealedHead(release.tenant, 1, RUN_ID, head.digest(), NO_HEAD)
+    again, second = SEALER(entries, contents, release, place)
+    assert again != content
+    assert (second.number, second.previous) == (2, place.digest)
+
+
+def seal(
+    entries: tuple[Entry, ...], contents: Mapping[str, bytes], release: ReleaseRecord
+) -> bytes:
+    """The file alone."""
+    return SEALER(entries, contents, release, None)[0]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from affidavit.affidavit.recheck import recheck
 from affidavit.evaluation import locating
 from affidavit.evaluation.incidents import Truth
 from affidavit.evaluation.locating import is_denial, locate
+from tests.support.checking import recheck
 from tests.unit.evaluation.answers import (
     CALL,
     FACTS,

@@ -1,0 +1,26 @@
+"""A place that is told of every sealed head, and that whoever can change the store cannot (A4).
+
+Telling is repeated when it is not known whether it came, and a head that got lost is covered by the
+next one, which names it by digest. A time-stamping authority (RFC 3161) is one more adapter of this
+port: it is told the head's digest, and keeps the token that it answers beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from affidavit.ports.store import SealedHead
+
+
+class Anchor(Protocol):
+    """Where heads are told."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in messages: kind and place."""
+        ...
+
+    async def tell(self, head: SealedHead, line: bytes) -> None:
+        """The head is known there when this returns. `line` is what stands for it: one canonical
+        line without its line break. Raises `RecordFailed` (ANCHOR_FAILED)."""
+        ...
