@@ -22,7 +22,9 @@ from affidavit.adapters.live_backends import LiveBackends, LiveConfig, open_live
 from affidavit.adapters.model_names import open_model
 from affidavit.adapters.process_identity import is_gone, own_holder
 from affidavit.adapters.system_clock import SystemClock
+from affidavit.affidavit.dsse import RETRACTION, sign_payload, to_plain
 from affidavit.affidavit.recheck import Recheck, recheck
+from affidavit.affidavit.retraction import Sign
 from affidavit.affidavit.seal import Sealer
 from affidavit.affidavit.trust import Trust, TrustList
 from affidavit.agents.playbook import PlaybookInvestigator
@@ -39,6 +41,7 @@ from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.contract.journal import Entry
 from affidavit.contract.limits import PROFILES
 from affidavit.core.breaker import Circuits
+from affidavit.core.canonical import canonical_json
 from affidavit.core.run import Driver
 from affidavit.diagnose import Tell, World
 from affidavit.guards.approval import ApprovalGuard
@@ -145,9 +148,13 @@ def head_signer(settings: Settings | None = None) -> Signer:
     Raises InputRefused (KEY_REFUSED, KEY_UNREADABLE, SIGNING_MISSING): a run that could not be
     sealed at its end is not begun (K0).
     """
+    return _signer(settings, Purpose.RUN_HEADS)
+
+
+def _signer(settings: Settings | None, purpose: Purpose) -> Signer:
     signing = (settings or read_settings(os.environ, Path.cwd())).signing
     try:
-        return KeyFolder(signing.key_folder(os.environ)).signer(Purpose.RUN_HEADS)
+        return KeyFolder(signing.key_folder(os.environ)).signer(purpose)
     except RecordFailed as failed:
         raise InputRefused(failed.message, code=failed.code, hint=failed.hint) from failed
 
@@ -185,6 +192,19 @@ def sealing_of(settings: Settings | None, signer: Signer | None = None) -> Seali
     if signer is not None:
         return Sealing(Sealer(signer), None)
     return Sealing(Sealer(head_signer(settings)), head_teller(settings))
+
+
+def retraction_sign(settings: Settings | None = None) -> Sign:
+    """How this installation signs retractions: by a key that signs nothing else.
+
+    Raises InputRefused as `head_signer` does; the function that is returned, RecordFailed.
+    """
+    signer = _signer(settings, Purpose.RETRACTIONS)
+
+    def sign(body: bytes) -> bytes:
+        return canonical_json(to_plain(sign_payload(signer, RETRACTION, body)))
+
+    return sign
 
 
 def trust_in(pinned: Iterable[str] = (), known: TrustList | None = None) -> Trust:

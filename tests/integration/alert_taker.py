@@ -10,8 +10,6 @@ from pathlib import Path
 import anyio
 
 from affidavit.adapters.backend_tables import Backends
-from affidavit.adapters.live_backends import LiveConfig
-from affidavit.adapters.outgoing_rules import OutgoingTable
 from affidavit.adapters.sqlite_incidents import SqliteIncidents
 from affidavit.adapters.sqlite_store import SqliteStore
 from affidavit.adapters.system_clock import SystemClock
@@ -19,6 +17,7 @@ from affidavit.application.alerts import AlertRules, read_alertmanager
 from affidavit.application.incidents import AlertDesk, take_alerts
 from affidavit.contract.agent import AgentRequest
 from affidavit.diagnose import start
+from affidavit.settings import Settings
 from affidavit.wiring import LiveOrder, live_world, new_run_id
 
 GROUPS, EACH = 20, 5
@@ -27,10 +26,10 @@ GROUPS, EACH = 20, 5
 async def take(path: Path, sender: str) -> None:
     store, book = SqliteStore(path), SqliteIncidents(path)
     files = {"files": {"logs": {"signal": "logs", "paths": ("/nowhere/*.jsonl",)}}}
-    config = LiveConfig(Backends.model_validate(files), OutgoingTable(), {})
+    settings = Settings(backends=Backends.model_validate(files))
 
     async def begin(request: AgentRequest) -> None:
-        async with live_world(LiveOrder(request, config, probe=False), store) as (world, _):
+        async with live_world(LiveOrder(request, settings, {}, probe=False), store) as (world, _):
             await start(world, request)
 
     desk = AlertDesk(book, store, AlertRules(), begin, new_run_id, SystemClock())

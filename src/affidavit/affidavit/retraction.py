@@ -16,10 +16,12 @@ from typing import Final, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from affidavit.affidavit import dsse
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import is_run_id
 from affidavit.contract.record import Instant, Record
 from affidavit.core.canonical import canonical_json, digest
+from affidavit.ports.signer import CheckSignature
 from affidavit.ports.store import Artifact
 
 RETRACTION: Final = "retraction"
@@ -104,6 +106,19 @@ def read_retraction(item: Artifact) -> Retraction:
         )
     envelope = None if raw["envelope"] is None else canonical_json(raw["envelope"])
     return Retraction(record, item.digest, envelope)
+
+
+def is_truly_signed(retraction: Retraction, check: CheckSignature) -> bool:
+    """Whether its envelope, if it has one, is a key's word over exactly this record (L9)."""
+    if retraction.envelope is None:
+        return True
+    try:
+        signed = dsse.read_plain(json.loads(retraction.envelope))
+    except ValueError:
+        return False
+    body = canonical_json(retraction.record.model_dump(mode="json"))
+    fits = signed.payload_type == dsse.RETRACTION and signed.payload == body
+    return fits and dsse.holds(signed, check)
 
 
 def retractions_in(artifacts: Sequence[Artifact], file: bytes) -> tuple[Retraction, ...]:

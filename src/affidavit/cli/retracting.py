@@ -8,12 +8,15 @@ from typing import Final, NoReturn
 
 import anyio
 
+from affidavit.adapters.ed25519_signer import check_ed25519
 from affidavit.affidavit.page import Standing
 from affidavit.affidavit.retraction import (
     Retraction,
     RetractionRecord,
     Word,
     check_reason,
+    is_truly_signed,
+    read_retraction,
     retractions_in,
     write_retraction,
 )
@@ -23,6 +26,7 @@ from affidavit.contract.errors import InputRefused
 from affidavit.contract.record import format_instant
 from affidavit.core.canonical import digest
 from affidavit.ports.store import Store
+from affidavit.wiring import retraction_sign
 
 CANNOT_KNOW: Final = (
     "Whether it was retracted or superseded since, a file cannot know: ask the store that holds "
@@ -50,7 +54,7 @@ def retract(
 async def _retract(run_id: str, reason: str, superseded_by: str | None, url: str) -> Retraction:
     async with runs_at(url) as store:
         file = await _file_of(store, run_id)
-        before = retractions_in(await store.artifacts(run_id), file)
+        before = _signed_ones(retractions_in(await store.artifacts(run_id), file))
         other = None if superseded_by is None else await _file_of(store, superseded_by)
         if superseded_by == run_id:
             raise InputRefused(
@@ -69,9 +73,20 @@ async def _retract(run_id: str, reason: str, superseded_by: str | None, url: str
             superseding_affidavit=None if other is None else digest(other),
             previous=before[-1].address if before else None,
         )
-        item = write_retraction(record)
+        item = write_retraction(record, retraction_sign())
         await store.attach(run_id, item)
-        return Retraction(record, item.digest)
+        return read_retraction(item)
+
+
+def _signed_ones(found: tuple[Retraction, ...]) -> tuple[Retraction, ...]:
+    """The same; refuses one whose signature is not over it (RETRACTION_UNREADABLE)."""
+    if not all(is_truly_signed(each, check_ed25519) for each in found):
+        raise InputRefused(
+            "a retraction of this run carries a signature that is none of it",
+            code="RETRACTION_UNREADABLE",
+            hint="somebody altered the store; do not rely on this answer",
+        )
+    return found
 
 
 async def _file_of(store: Store, run_id: str) -> bytes:
@@ -90,7 +105,8 @@ async def _file_of(store: Store, run_id: str) -> bytes:
 async def retractions_of(url: str, run_id: str) -> tuple[Retraction, ...]:
     """What was said of a run's answer since. Raises InputRefused (RETRACTION_UNREADABLE)."""
     async with runs_at(url) as store:
-        return retractions_in(await store.artifacts(run_id), await _file_of(store, run_id))
+        found = retractions_in(await store.artifacts(run_id), await _file_of(store, run_id))
+    return _signed_ones(found)
 
 
 def standing_of(retractions: tuple[Retraction, ...]) -> Standing:

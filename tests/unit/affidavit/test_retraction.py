@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
+from affidavit.adapters.ed25519_signer import MemorySigner, check_ed25519
+from affidavit.affidavit.dsse import RETRACTION, RUN_HEAD_RECORDED, sign_payload, to_plain
 from affidavit.affidavit.retraction import (
     Retraction,
     RetractionRecord,
     Word,
     check_reason,
+    is_truly_signed,
     read_retraction,
     retractions_in,
     write_retraction,
 )
 from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.core.canonical import canonical_json, digest
+from affidavit.ports.signer import Purpose
 from affidavit.ports.store import Artifact
 
 FILE = b"the sealed file"
@@ -124,3 +129,22 @@ def test_a_reason_is_a_sentence_and_a_run_is_a_run(reason: str, other: str | Non
     with pytest.raises(InputRefused, match="nothing was retracted"):
         check_reason(reason, other)
     check_reason("fine", "run_fedcba9876543210")
+
+
+@pytest.mark.spec("A4")
+def test_a_signature_counts_over_exactly_its_record_and_for_its_purpose_alone() -> None:
+    signer = MemorySigner(Purpose.RETRACTIONS)
+
+    def sign(message: bytes) -> bytes:
+        return canonical_json(to_plain(sign_payload(signer, RETRACTION, message)))
+
+    good = read_retraction(write_retraction(record(), sign))
+    assert is_truly_signed(good, check_ed25519)
+    assert is_truly_signed(read_retraction(write_retraction(record())), check_ed25519)
+    other = replace(good, record=record(reason="another"))
+    assert not is_truly_signed(other, check_ed25519)
+    assert not is_truly_signed(replace(good, envelope=b"{}"), check_ed25519)
+    heads = MemorySigner()
+    message = canonical_json(record().model_dump(mode="json"))
+    borrowed = canonical_json(to_plain(sign_payload(heads, RUN_HEAD_RECORDED, message)))
+    assert not is_truly_signed(replace(good, envelope=borrowed), check_ed25519)
