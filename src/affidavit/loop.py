@@ -13,6 +13,7 @@ Every way out is one COLLECTION_ENDED line with an `Ending`; nothing here decide
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -59,6 +60,7 @@ from affidavit.tools.boundary import (
 )
 from affidavit.tools.catalogue import Catalogue
 from affidavit.tools.observation import Observer, calls_of
+from affidavit.tools.planning import told_name
 
 CALLS_PER_STEP_MAX: Final = 16
 """More side by side than this is a fan-out, not a question; the rest of a step is not asked."""
@@ -115,6 +117,7 @@ async def collect(run: Run, collection: Collection) -> None:
     Raises `RecordFailed` and `PauseAsked`, after which the run can be driven again; everything
     else ends the collection, and says why.
     """
+    tools = collection.catalogue.tools
     try:
         await _enter(run, ChatApplicationStatus.DIAGNOSIS_RUNNING)
         while not run.view.is_collected:
@@ -122,11 +125,11 @@ async def collect(run: Run, collection: Collection) -> None:
     except (RecordFailed, PauseAsked):
         raise
     except RunStopped as stop:
-        await end_stopped(run, stop)
-    except ModelFailed:
-        await _end(run, Ending.NO_MODEL_LEFT, AgentStatus.FAILED)  # whoever decides has nobody left
+        await end_stopped(run, stop, tools)
+    except ModelFailed:  # whoever decides has nobody left
+        await _end(run, Ending.NO_MODEL_LEFT, AgentStatus.FAILED, tools=tools)
     except Exception:  # noqa: BLE001 - an agent or a guard that breaks ends its own run only (D15)
-        await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+        await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED, tools=tools)
     finally:
         collection.ledgers.pop(run.id, None)
 
@@ -205,7 +208,8 @@ async def _take_calls(
             notice = Event(
                 EventType.STOP_NOTICE_GIVEN, {"step": step, "reason": "INFORMATION_SATURATED"}
             )
-            refused = refuse_calls(step, ids, calls, "STOP_NOTICE")
+            named = tuple(told_name(call.tool, collection.catalogue.tools) for call in calls)
+            refused = refuse_calls(step, ids, named, "STOP_NOTICE")
             await run.record(replace(stage, events=(*stage.events, *refused, notice)))
         case Admission.VIOLATED:
             decided = _decided(step, "ACT", content)
@@ -277,17 +281,18 @@ def _guards_checked(step: int, moment: Moment, verdicts: tuple[Verdict, ...]) ->
     return Event(EventType.GUARDS_CHECKED, {"step": step, "moment": str(moment), "verdicts": words})
 
 
-async def end_stopped(run: Run, stop: RunStopped) -> None:
-    """Collection ended by a stop of the run (E18)."""
+async def end_stopped(run: Run, stop: RunStopped, tools: Container[str] = frozenset()) -> None:
+    """Collection ended by a stop of the run (E18); `tools` are those that it could have asked."""
     match stop:
         case RunCancelled():
-            await _end(run, Ending.CANCELLED, AgentStatus.CANCELLED)
+            ending, status = Ending.CANCELLED, AgentStatus.CANCELLED
         case DeadlineReached():
-            await _end(run, Ending.TIMED_OUT, AgentStatus.TIMEOUT)
+            ending, status = Ending.TIMED_OUT, AgentStatus.TIMEOUT
         case BudgetSpent():
-            await _end(run, Ending.BUDGET_EXHAUSTED, AgentStatus.BUDGET_EXCEEDED)
+            ending, status = Ending.BUDGET_EXHAUSTED, AgentStatus.BUDGET_EXCEEDED
         case _:
-            await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED)
+            ending, status = Ending.INTERNAL_FAILURE, AgentStatus.FAILED
+    await _end(run, ending, status, tools=tools)
 
 
 async def _end(
@@ -297,6 +302,7 @@ async def _end(
     decided: Stage | None = None,
     *,
     draft_digest: str | None = None,
+    tools: Container[str] = frozenset(),
 ) -> None:
     """One append, with the decision that ended it: a crash between would ask the agent again."""
     reason = _stop_reason(run, ending)
@@ -311,7 +317,7 @@ async def _end(
     )
     open_step = run.view.open_step()
     calls = () if open_step is None else calls_of(run.contents[open_step.digest])
-    closing = close_calls(run, calls, _CLOSED.get(ending, "STOPPED"))
+    closing = close_calls(run, calls, _CLOSED.get(ending, "STOPPED"), tools)
     first = decided or Stage(())
     await run.record(
         replace(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.acceptance.conftest import Shell
+from tests.support.incidents import jsonl, log_row, metrics_csv, quiet, write_folder
 
 
 def ran(shell: Shell, incident: Path) -> str:
@@ -145,3 +148,48 @@ def test_what_outlived_its_time_goes_and_the_answer_stays(shell: Shell, incident
     store.close()
     assert free < pages / 5
     assert "nothing to delete" in shell.run("runs", "prune", "--yes", **now).out
+
+
+LEAKS = {
+    "canary-Pw-8842x": "login failed: password=canary-Pw-8842x",
+    "canaryBearer7f3e9a2c51": "upstream said 401, Authorization: Bearer canaryBearer7f3e9a2c51",
+    "canary-Url-77": "cannot reach postgres://app:canary-Url-77@orders-db:5432/orders",
+}
+TALKATIVE_MODEL = """
+import sys
+print("canary-model-error: sk-live", file=sys.stderr)
+print("canary-reasoning {")
+sys.exit(1)
+"""
+
+
+@pytest.mark.spec("N2", "T7", "C7")
+@pytest.mark.parametrize("with_model", [False, True])
+def test_secrets_of_a_log_and_words_of_a_model_are_in_no_output(
+    shell: Shell, with_model: bool
+) -> None:
+    """Everything that the commands print or write, of a run over a log with secrets in it."""
+    slow = [(at, 20.0 if at < 2 else 900.0) for at in range(10)]
+    rows = [log_row(3 + n * 0.1, text) for n, text in enumerate(LEAKS.values()) for _ in range(5)]
+    series = {"checkout latency p95": [*quiet(range(-30, 0)), *slow]}
+    folder = shell.home / "leaking"
+    write_folder(folder, metrics_csv=metrics_csv(series), logs_jsonl=jsonl(rows))
+    (shell.home / "model.py").write_text(TALKATIVE_MODEL)
+    model = ("--model", f"exec:{sys.executable} model.py") if with_model else ()
+    done = shell.run("diagnose", folder, "--json", "--out", "a.affidavit", *model)
+    run_id = done.json["run_id"]
+    outputs = [
+        done,
+        shell.run("show", run_id, "--html", "a.html"),
+        shell.run("verify", run_id),
+        shell.run("timeline", run_id),
+        shell.run("replay", run_id, "--json"),
+        shell.run("runs", "list"),
+    ]
+    texts = [text for each in outputs for text in (each.out, each.err)]
+    texts += [(shell.home / name).read_text("utf-8") for name in ("a.affidavit", "a.html")]
+    for canary in (*LEAKS, "canary-model-error", "canary-reasoning"):
+        assert not any(canary in text for text in texts), canary
+    with closing(sqlite3.connect(shell.store)) as store:
+        lines = "".join(data for (data,) in store.execute("SELECT data FROM lines"))
+    assert "canary" not in lines

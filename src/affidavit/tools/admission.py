@@ -26,7 +26,7 @@ from affidavit.ledger.writer import Written, fail, refuse
 from affidavit.tools.acting import Admitted
 from affidavit.tools.approval import Asked, request_approval
 from affidavit.tools.catalogue import Catalogue
-from affidavit.tools.planning import Planned, Planner, bounded_name
+from affidavit.tools.planning import Planned, Planner, told_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,9 @@ class Admission:
         if known is not None and known.attempts:
             written = fail(tool_call_id, code)
         else:
-            written = refuse(self.step, tool_call_id, bounded_name(tool), code)
+            written = refuse(
+                self.step, tool_call_id, told_name(tool, self.toolbox.catalogue.tools), code
+            )
         await self._note_blocked(written)
         return written
 

@@ -12,7 +12,7 @@ Every call of every kind of agent comes through here (F44): a tool is run in one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 from typing import Final
 
@@ -28,7 +28,7 @@ from affidavit.ledger.writer import Written, fail, intend, refuse
 from affidavit.tools.acting import Admitted, act
 from affidavit.tools.admission import Admission, Toolbox
 from affidavit.tools.approval import APPROVAL_WAIT_S
-from affidavit.tools.planning import bounded_name
+from affidavit.tools.planning import told_name
 
 
 async def execute_step(
@@ -131,17 +131,19 @@ async def _append(run: Run, written: Sequence[Written], *, durable: bool) -> Non
 
 
 def refuse_calls(
-    step: int, ids: tuple[str, ...], calls: tuple[ToolCallRequest, ...], code: str
+    step: int, ids: tuple[str, ...], named: tuple[str, ...], code: str
 ) -> tuple[Event, ...]:
-    """The lines of a step none of whose calls is executed."""
+    """The lines of a step none of whose calls is executed; `named` are their tools, as told."""
     return tuple(
         event
-        for tool_call_id, call in zip(ids, calls, strict=True)
-        for event in refuse(step, tool_call_id, bounded_name(call.tool), code).events
+        for tool_call_id, name in zip(ids, named, strict=True)
+        for event in refuse(step, tool_call_id, name, code).events
     )
 
 
-def close_calls(run: Run, calls: Sequence[ToolCallRequest], code: str) -> Stage:
+def close_calls(
+    run: Run, calls: Sequence[ToolCallRequest], code: str, tools: Container[str]
+) -> Stage:
     """What settles the calls that are open when a collection ends: each has its last line (F28).
 
     One that was under way is ERROR, and an effect under way OUTCOME_UNKNOWN; one that never began
@@ -157,7 +159,7 @@ def close_calls(run: Run, calls: Sequence[ToolCallRequest], code: str) -> Stage:
             unknown = known.effect != "read"
             written.append(fail(tool_call_id, OUTCOME_UNKNOWN if unknown else code))
         else:
-            name = bounded_name(call.tool)
+            name = told_name(call.tool, tools)
             written.append(refuse(step.step if step else 0, tool_call_id, name, code))
     return Stage(
         events=tuple(event for item in written for event in item.events),

@@ -7,7 +7,7 @@ executed here, and nothing waits.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,8 +26,8 @@ from affidavit.tools.catalogue import ArgumentsRefused, Catalogue, Tool, ToolCon
 KEY_CHARS: Final = 32
 """Of an idempotency key: 128 bits of a digest, which every back end takes."""
 
-_NAME_CHARS_MAX: Final = 64
-"""What a made-up tool name may take up in the journal."""
+UNREGISTERED: Final = "unregistered"
+"""What the journal calls every tool that is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Planner:
         """The call as it would be executed; or the lines that settle it without."""
         tool = self.catalogue.tools.get(call.tool)
         if tool is None:
-            return refuse(self.step, tool_call_id, bounded_name(call.tool), "TOOL_UNKNOWN")
+            return refuse(self.step, tool_call_id, UNREGISTERED, "TOOL_UNKNOWN")
         asked = self.run.request
         context = ToolContext(
             self.run.id, asked.tenant, asked.window, self.run.clock.now(), asked.requested_by
@@ -141,9 +141,13 @@ class Planner:
         return known
 
 
-def bounded_name(name: str) -> str:
-    """A tool's name as an agent wrote it, harmless and short."""
-    return "".join(char for char in name if char.isascii() and char.isprintable())[:_NAME_CHARS_MAX]
+def told_name(name: str, tools: Container[str]) -> str:
+    """What the journal calls a tool: its name where it is registered, else one word for all others.
+
+    A name that nobody registered is the agent's own words, and could say anything (N2, N6). The
+    agent itself, and the loop guard, read it where it stands, in the step's own artifact.
+    """
+    return name if name in tools else UNREGISTERED
 
 
 def signature_of(tool: str, arguments: Mapping[str, object], scope: Scope) -> str:
