@@ -11,6 +11,7 @@ import math
 import re
 from collections import Counter
 from enum import IntEnum
+from functools import lru_cache
 from typing import Final
 
 from affidavit.tools.redaction.marks import MASK_START
@@ -95,12 +96,20 @@ SAMPLE_BYTES: Final = 256
 """Of a long value; more adds nothing to the judgement."""
 
 
+HINTS_KEPT: Final = 4096
+"""Names whose hint is remembered: those of a log repeat on every line."""
+
+
 def hint_of(key: bytes) -> tuple[Strength, str]:
     """What a key's name, in lower case, promises, and the kind of secret it names.
 
     The hint must end the name: `secretName` and `tokenExpirationSeconds` name no secret.
     """
-    key = key[-HINT_BYTES_MAX:]
+    return _hint_of(key[-HINT_BYTES_MAX:])
+
+
+@lru_cache(HINTS_KEPT)
+def _hint_of(key: bytes) -> tuple[Strength, str]:
     for strength, pattern in (
         (Strength.STRONG, _STRONG_KEY),
         (Strength.MIDDLE, _MIDDLE_KEY),

@@ -10,7 +10,15 @@ from typing import Final
 from affidavit.core.canonical import NotCanonical, canonical_json
 
 _LITERAL: Final = re.compile(
-    rb"\"(?:[^\"\\]|\\.)*+\"|-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN", re.DOTALL
+    rb"\"[^\"\\]*+(?:\\.[^\"\\]*+)*+\"|-?(?:[0-9][0-9.eE+-]*+|Infinity)|NaN", re.DOTALL
+)
+
+
+SKIPPED_AT_ONCE: Final = 64
+"""Literals that one match passes over on the way to one that changes."""
+
+_SKIPPED: Final = re.compile(
+    rb"(?:[^\"\-0-9NI]*+(?:" + _LITERAL.pattern + rb")){%d}" % SKIPPED_AT_ONCE, re.DOTALL
 )
 
 
@@ -39,12 +47,19 @@ def rewritten(raw: bytes, edits: Edits) -> bytes:
     if not edits.changed:
         return raw
     parts: list[bytes] = []
-    done = 0
-    for place, found in enumerate(_LITERAL.finditer(raw)):
-        if place in edits.changed:
-            literal = json.dumps(edits.changed[place]).encode("ascii")
-            parts += [raw[done : found.start()], literal]
-            done = found.end()
+    done = at = place = 0
+    for target in sorted(edits.changed):
+        while place + SKIPPED_AT_ONCE <= target and (many := _SKIPPED.match(raw, at)):
+            at, place = many.end(), place + SKIPPED_AT_ONCE
+        for found in _LITERAL.finditer(raw, at):
+            at = found.end()
+            if place == target:
+                literal = json.dumps(edits.changed[target]).encode("ascii")
+                parts += [raw[done : found.start()], literal]
+                done = at
+            place += 1
+            if place > target:
+                break
     return b"".join([*parts, raw[done:]])
 
 
