@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,11 +17,12 @@ from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.page import render_page
 from affidavit.cli.diagnosing import demo_incident
 from affidavit.contract.agent import GiveUp
+from affidavit.contract.states import SemanticVerdict
 from affidavit.diagnose import drive, start
 from affidavit.wiring import incident_world, request_of
 from tests.support.checking import recheck
 from tests.support.pages import HOSTILE, page_of, worded
-from tests.support.worlds import act, conclude
+from tests.support.worlds import ScriptedJudge, act, conclude
 from tests.unit.affidavit.files import sealed_by
 
 CHROMIUM: Final = shutil.which("chromium")
@@ -77,11 +78,15 @@ def open_page(context: BrowserContext, folder: Path, html: str, name: str = "pag
     return Opened(page, seen, place.as_uri())
 
 
-async def _diagnosed(name: str) -> bytes:
+async def _diagnosed(name: str, *verdicts: SemanticVerdict) -> bytes:
     folder = demo_incident().parent / name
     store = MemoryStore()
-    async with incident_world(folder, store) as (world, incident):
+    async with incident_world(folder, store) as (bare, incident):
         request = request_of(incident, folder, question="", profile="standard", requested_by="t")
+        world = bare
+        if verdicts:
+            judge = ScriptedJudge(list(verdicts))
+            world = replace(bare, examiner=replace(bare.examiner, judge=judge))
         await start(world, request)
         await drive(request.run_id, world)
     (content,) = (
@@ -108,7 +113,7 @@ def files() -> Files:
     """Made before the browser is, whose own event loop would be in the way."""
     return Files(
         anyio.run(_diagnosed, PUBLISHED_INCIDENT),
-        anyio.run(_diagnosed, "slow-storefront"),
+        anyio.run(_diagnosed, "slow-storefront", SemanticVerdict.UNSUPPORTED),
         (
             sealed_by([act("probe"), conclude()]),
             sealed_by([act("probe", "search"), GiveUp("nothing more")]),
@@ -252,7 +257,7 @@ def test_a_fallback_shows_leads_plots_and_what_was_not_looked_at(
     page = opened.page
     assert page.locator("#answer").inner_text().startswith("NO ROOT CAUSE IS CONFIRMED")
     assert "no cause established" in page.locator("#leads").inner_text()
-    for anchor in ("#seen", "#absent", "#refused", "#coverage", "#gates", "#chain"):
+    for anchor in ("#seen", "#coverage", "#gates", "#chain"):
         assert page.locator(anchor).is_visible(), anchor
     plot = page.locator("#plots + .plots svg").first
     assert plot.is_visible()
