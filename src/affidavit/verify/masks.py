@@ -7,7 +7,7 @@ words like any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from affidavit.contract.masking import holds_mask
 from affidavit.contract.statement import Statement
@@ -19,16 +19,31 @@ from affidavit.verify.statements.records import Evidence, RecordView
 from affidavit.verify.statements.words import stems_of
 
 
+Masked = Mapping[str, tuple[RecordView, ...]]
+"""The records with a mask in them, by call."""
+
+
+def masked_in(evidence: Evidence) -> Masked:
+    """The records of a draft's evidence that hold a mask; looked for once a draft."""
+    return {
+        call.id: found
+        for call in evidence.calls.values()
+        if (found := tuple(record for record in call.records if holds_mask(record.text)))
+    }
+
+
 def rests_on_mask(
     sentence: Sentence,
     proofs: Iterable[Checked],
-    evidence: Evidence,
+    masked: Masked,
     used: Iterable[RecordView],
 ) -> bool:
     """Whether the sentence repeats a mask, or one of its statements does, or a masked value is
     what proves it: the value that a proved statement names, or one whose name the words say."""
     if holds_mask(sentence.text) or holds_mask(sentence.statements):
         return True
+    if not masked:
+        return False
     words = stems_of(sentence.text) - FUNCTION
     if any(_is_masked(record, words) for record in used):
         return True
@@ -37,14 +52,9 @@ def rests_on_mask(
         for item in proofs
         if item.statement is not None and isinstance(item.outcome, Proved)
         for call, facts in item.outcome.facts
-        for record in _records(evidence, call, facts)
+        for record in masked.get(call, ())
+        if frozenset(facts) & frozenset(record.facts)
     )
-
-
-def _records(evidence: Evidence, call: str, facts: tuple[int, ...]) -> Iterable[RecordView]:
-    view = evidence.calls.get(call)
-    places = frozenset(facts)
-    return (item for item in view.records if places & set(item.facts)) if view else ()
 
 
 def _asked_of(statement: Statement) -> frozenset[str]:

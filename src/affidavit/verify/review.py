@@ -18,7 +18,7 @@ from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
 from affidavit.contract.statement import Statement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.contradiction import Opposed, Stage, oppose
-from affidavit.verify.masks import rests_on_mask
+from affidavit.verify.masks import masked_in, rests_on_mask
 from affidavit.verify.prose.check import check_sentence
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk, ask, tell
@@ -53,7 +53,7 @@ def review_draft(
 ) -> tuple[SentenceReview, ...]:
     """Every sentence, in order. `run` are further calls that may contradict, and never prove."""
     evidence = read_evidence(snapshot.calls)
-    stage = Stage.of(_whole(evidence, run))
+    stage, hidden = Stage.of(_whole(evidence, run)), masked_in(evidence)
     asking = ask(question, ())
     reviews: list[SentenceReview] = []
     memory = _Memory()
@@ -74,7 +74,7 @@ def review_draft(
         )
         cited = evidence.of(sentence.calls)
         opposed = oppose(sentence, proofs, cited, stage)
-        masked = rests_on_mask(sentence, proofs, evidence, found.used)
+        masked = rests_on_mask(sentence, proofs, hidden, found.used)
         codes = _codes(proofs, found, opposed, masked=masked)
         reviews.append(
             SentenceReview(
