@@ -18,7 +18,6 @@ from affidavit.verify.statements.outcome import Proved
 from affidavit.verify.statements.records import Evidence, RecordView
 from affidavit.verify.statements.words import stems_of
 
-
 Masked = Mapping[str, tuple[RecordView, ...]]
 """The records with a mask in them, by call."""
 
