@@ -178,12 +178,12 @@ class WatchedLab:
     folder: Path
     prometheus: str
 
-    def settings(self) -> str:
-        """An `affidavit.toml` that knows these back ends, and nothing else."""
-        host = self.prometheus.removeprefix("http://")
+    def settings(self, *hosts: str) -> str:
+        """An `affidavit.toml` that knows these back ends; further `hosts` are listed too."""
+        listed = json.dumps([self.prometheus.removeprefix("http://"), *hosts])
         return f"""
 [outgoing]
-hosts = ["{host}"]
+hosts = {listed}
 
 [backends]
 lookback-s = 300

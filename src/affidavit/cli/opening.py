@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from affidavit.adapters.sqlite_incidents import SqliteIncidents
 from affidavit.adapters.store_url import open_store
 from affidavit.affidavit.integrity import FILE_BYTES_MAX
 from affidavit.contract.agent import AgentRequest
@@ -54,6 +55,18 @@ async def runs_at(url: str, *, may_make: bool = False) -> AsyncIterator[Store]:
         yield store
     finally:
         await store.close()
+
+
+@asynccontextmanager
+async def incidents_at(url: str) -> AsyncIterator[SqliteIncidents]:
+    """Incidents and deliveries of the store that `runs_at` opened before; closed afterwards."""
+    address = url or settings_in_force().store_url(os.environ)
+    is_file = address.startswith(_SQLITE)
+    book = SqliteIncidents(Path(address.removeprefix(_SQLITE)) if is_file else None)
+    try:
+        yield book
+    finally:
+        await book.close()
 
 
 def _prepare(path: Path, *, is_default: bool, may_make: bool) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 import anyio
 
-from affidavit.cli.opening import runs_at, settings_in_force
+from affidavit.cli.opening import incidents_at, runs_at, settings_in_force
 from affidavit.cli.screen import one_line, say, say_json, tell
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
@@ -63,10 +63,13 @@ def serve(asked: Asked) -> NoReturn:
 
 
 async def _serve(asked: Asked, options: ServeOptions, listening: socket.socket) -> None:
+    from affidavit.server.hooks import HookPlan
     from affidavit.server.serving import serve as serve_at
 
-    async with runs_at(asked.store, may_make=True) as store:
-        await serve_at(options, store, listening)
+    settings = settings_in_force()
+    async with runs_at(asked.store, may_make=True) as store, incidents_at(asked.store) as book:
+        plan = HookPlan(settings, os.environ, book)
+        await serve_at(options, store, listening, plan)
 
 
 def _options(asked: Asked) -> ServeOptions:

@@ -17,9 +17,16 @@ from affidavit.server.house import House
 from affidavit.server.logbook import LOGGER
 from affidavit.server.permits import PERMITS, Access, check_table
 from affidavit.server.problems import answer_problems
-from affidavit.server.routes import agent, approvals, gate, runs, system
+from affidavit.server.routes import agent, approvals, gate, hooks, runs, system
 
-ROUTERS: Final = (runs.router, approvals.router, gate.router, agent.router, system.router)
+ROUTERS: Final = (
+    runs.router,
+    approvals.router,
+    gate.router,
+    hooks.router,
+    agent.router,
+    system.router,
+)
 
 STOP_S: Final = 45.0
 """What the end waits for runs to pause: an effect under way has half a minute, and its grace."""
@@ -65,6 +72,8 @@ async def _living(app: FastAPI) -> AsyncIterator[None]:
 
         tasks.start_soon(drive_all)
         tasks.start_soon(house.feeds.serve)
+        if house.hooks is not None:
+            tasks.start_soon(house.hooks.serve)
         house.is_ready = True
         yield
         begin_stop(house)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +14,15 @@ from fastapi import Request
 
 from affidavit.adapters.in_process_engine import EngineRules, InProcessEngine
 from affidavit.adapters.system_clock import SystemClock
+from affidavit.contract.agent import AgentRequest
 from affidavit.contract.ids import LOCAL_TENANT, is_run_id
+from affidavit.diagnose import World
 from affidavit.ports.engine import EngineNote
 from affidavit.ports.store import RunHead, Store
 from affidavit.server.driving import RunDriver
 from affidavit.server.feeds import Feeds
 from affidavit.server.gatekeeper import LOOPBACK_NAMES, Door
+from affidavit.server.hooks import Hooks
 from affidavit.server.keyring import Keyring
 from affidavit.server.logbook import LOGGER
 from affidavit.server.meters import Meters
@@ -59,6 +63,7 @@ class House:
     driver: RunDriver
     meters: Meters
     drilling: CapacityLimiter
+    hooks: Hooks | None = None
     is_ready: bool = False
 
     @property
@@ -79,6 +84,16 @@ class House:
         if root is None or tenant == LOCAL_TENANT:
             return root
         return root / tenant
+
+
+def add_hooks(house: House, hooks: Hooks) -> None:
+    """From now on alerts start runs, live ones are driven, and results go out."""
+    house.hooks, inner = hooks, house.driver.further
+
+    def further(request: AgentRequest) -> AbstractAsyncContextManager[World] | None:
+        return hooks.open_world(request, house.feeds.hear) or inner(request)
+
+    house.driver.further = further
 
 
 def build_house(options: ServeOptions, store: Store) -> House:

@@ -81,6 +81,8 @@ PERMITS: Final[Mapping[tuple[str, str], Role | Access]] = MappingProxyType(
         ("POST", "/api/v1/approvals/{run_id}/{tool_call_id}"): Role.APPROVER,
         ("POST", "/api/v1/runs/{run_id}/calls/{tool_call_id}/outcome"): Role.OPERATOR,
         ("POST", "/api/v1/gate"): Role.OPERATOR,
+        ("POST", "/hooks/alertmanager"): Role.OPERATOR,
+        ("POST", "/hooks/pagerduty"): Role.OPERATOR,
         ("POST", "/api/agent/run"): Access.DRILL,
     }
 )

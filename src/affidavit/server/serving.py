@@ -13,7 +13,8 @@ from affidavit.contract.errors import InputRefused
 from affidavit.ports.store import Store
 from affidavit.server.app import begin_stop, build_app
 from affidavit.server.gatekeeper import LOOPBACK_NAMES
-from affidavit.server.house import House, ServeOptions, build_house
+from affidavit.server.hooks import HookPlan, open_hooks
+from affidavit.server.house import House, ServeOptions, add_hooks, build_house
 from affidavit.server.logbook import LOGGER
 
 GRACE_S: Final = 5
@@ -125,8 +126,16 @@ def open_socket(address: Address) -> socket.socket:
     return listening
 
 
-async def serve(options: ServeOptions, store: Store, listening: socket.socket) -> None:
+async def serve(
+    options: ServeOptions,
+    store: Store,
+    listening: socket.socket,
+    plan: HookPlan | None = None,
+) -> None:
     """Serve until SIGTERM or SIGINT; when this returns, runs are paused and nothing is lost."""
-    server = Server(build_house(options, store))
+    house = build_house(options, store)
+    if plan is not None:
+        add_hooks(house, open_hooks(plan, store, house.engine.wake))
+    server = Server(house)
     LOGGER.info("listening at %s", Address(*listening.getsockname()[:2]))
     await server.serve(sockets=[listening])
