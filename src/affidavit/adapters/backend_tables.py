@@ -86,57 +86,6 @@ class FilesTable(OptionTable):
     service: str = ""
 
 
-class JournaldTable(OptionTable):
-    """`[backends.journald.NAME]`: log lines of units, read with journalctl."""
-
-    units: tuple[Word, ...] = Field(min_length=1, max_length=32)
-    tenants: tuple[str, ...] = ()
-    directory: str = ""
-
-
-class PostgresTable(OptionTable):
-    """`[backends.postgres.NAME]`: a server that fixed, read-only queries are put to."""
-
-    host: str
-    port: int = Field(default=5432, ge=1, le=65535)
-    database: str = "postgres"
-    user: str
-    password_env: str = ""
-    password_file: str = ""
-    service: str = ""
-    tenants: tuple[str, ...] = ()
-    tls: Literal["verify-full", "require", "off"] = "verify-full"
-    timeout_s: Seconds = Field(default=5.0, gt=0, le=25)
-
-
-class AlertmanagerTable(OptionTable):
-    """`[backends.alertmanager.NAME]`: which alerts fire, asked over its v2 API."""
-
-    url: str
-    credential: Credential = Credential()
-    tenants: tuple[str, ...] = ()
-    timeout_s: Seconds = Field(default=5.0, gt=0, le=25)
-
-
-class KubernetesTable(OptionTable):
-    """`[backends.kubernetes.NAME]`: events and pods of named namespaces, read-only."""
-
-    url: str
-    credential: Credential = Credential()
-    namespaces: tuple[Word, ...] = Field(min_length=1, max_length=32)
-    tenants: tuple[str, ...] = ()
-    timeout_s: Seconds = Field(default=8.0, gt=0, le=25)
-
-
-class HttpCheckTable(OptionTable):
-    """`[backends.http_check.NAME]`: one URL that is fetched, by name; an agent names no URL."""
-
-    url: str
-    service: str = ""
-    tenants: tuple[str, ...] = ()
-    timeout_s: Seconds = Field(default=5.0, gt=0, le=25)
-
-
 class Backends(OptionTable):
     """`[backends]`: each kind by the names that its back ends have here."""
 
@@ -150,31 +99,6 @@ class Backends(OptionTable):
         max_length=BACKENDS_MAX,
         description="logs, spans or changes as lines in files",
     )
-    journald: Mapping[Word, JournaldTable] = Field(
-        default_factory=lambda: MappingProxyType({}),
-        max_length=BACKENDS_MAX,
-        description="log lines of units",
-    )
-    postgres: Mapping[Word, PostgresTable] = Field(
-        default_factory=lambda: MappingProxyType({}),
-        max_length=BACKENDS_MAX,
-        description="a PostgreSQL server, by fixed read-only queries",
-    )
-    alertmanager: Mapping[Word, AlertmanagerTable] = Field(
-        default_factory=lambda: MappingProxyType({}),
-        max_length=BACKENDS_MAX,
-        description="which alerts fire",
-    )
-    kubernetes: Mapping[Word, KubernetesTable] = Field(
-        default_factory=lambda: MappingProxyType({}),
-        max_length=BACKENDS_MAX,
-        description="events and pods of named namespaces",
-    )
-    http_check: Mapping[Word, HttpCheckTable] = Field(
-        default_factory=lambda: MappingProxyType({}),
-        max_length=BACKENDS_MAX,
-        description="one URL, fetched",
-    )
     topology: str = Field(default="", description="a topology.json, where spans show no calls")
     lookback_s: int = Field(
         default=1800, ge=300, le=6 * 3600, description="quiet time read before the window"
@@ -183,6 +107,5 @@ class Backends(OptionTable):
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
         """Kind and name of each back end that is configured."""
-        kinds = ("prometheus", "files", "journald", "postgres", "alertmanager", "kubernetes",
-                 "http_check")  # fmt: skip
+        kinds = ("prometheus", "files")
         return tuple((kind, name) for kind in kinds for name in getattr(self, kind))

@@ -13,6 +13,7 @@ from affidavit.cli.evaluations import evaluations
 from affidavit.cli.key_commands import KeysFile, heads, keys
 from affidavit.cli.lab import lab
 from affidavit.cli.later_commands import runs_prune, runs_retract
+from affidavit.cli.live_commands import deliveries, tools
 from affidavit.cli.options import (
     By,
     CallId,
@@ -58,6 +59,8 @@ app.add_typer(approvals, name="approvals")
 app.add_typer(keys, name="keys")
 app.add_typer(heads, name="heads")
 app.add_typer(lab, name="lab")
+app.add_typer(deliveries, name="deliveries")
+app.add_typer(tools, name="tools")
 app.add_typer(evaluations, name="eval")
 
 
@@ -220,6 +223,14 @@ def replay(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
     from affidavit.cli import replaying
 
     replaying.replay_run(run_id, store, as_json=as_json)
+
+
+@app.command()
+def doctor(store: StoreUrl = "", as_json: Json = False) -> None:
+    """What is in force, what is missing and how to mend it. Exit: 1 where something fails."""
+    from affidavit.cli import doctoring
+
+    doctoring.doctor(store, as_json=as_json)
 
 
 @runs.command("list")
