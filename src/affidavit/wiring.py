@@ -28,6 +28,7 @@ from affidavit.affidavit.retraction import Sign
 from affidavit.affidavit.seal import Sealer
 from affidavit.affidavit.trust import Trust, TrustList
 from affidavit.agents.playbook import PlaybookInvestigator
+from affidavit.application.alerts import LIVE
 from affidavit.application.anchoring import Teller
 from affidavit.application.gate import (
     GateOrder,
@@ -319,6 +320,30 @@ async def live_world(
     finally:
         with CancelScope(shield=True):
             await live.close()
+
+
+@asynccontextmanager
+async def world_again(
+    order: LiveOrder, store: Store, *, listen: Listen | None = None
+) -> AsyncIterator[World]:
+    """The world of a run that is there already: over its back ends, or over its folder.
+
+    Raises InputRefused, RUN_EXPIRED where nobody knows any more where its incident lies.
+    """
+    source = order.request.source
+    if source == LIVE:
+        async with live_world(order, store, listen=listen) as (world, _):
+            yield world
+        return
+    if source is None:
+        raise InputRefused(
+            f"run {order.request.run_id} cannot go on: where its incident lies is not known",
+            code="RUN_EXPIRED",
+            hint="diagnose the incident anew",
+        )
+    opened = incident_world(Path(source), store, listen=listen, settings=order.settings)
+    async with opened as (world, _):
+        yield world
 
 
 def live_incident(request: AgentRequest) -> Incident:

@@ -19,7 +19,6 @@ from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.card import render_card
 from affidavit.affidavit.narration import Narrator
 from affidavit.affidavit.page import render_page
-from affidavit.affidavit.recheck import recheck
 from affidavit.affidavit.timeline import write_timeline
 from affidavit.application.answers import release_json
 from affidavit.contract.agent import Act, AgentState, Conclude, GiveUp, ToolCallRequest
@@ -37,6 +36,7 @@ from affidavit.testing.scripted_model import ScriptedModel, call_tools, say
 from affidavit.verify.judges import JudgeVerdict
 from tests.simulation.test_model_runs import LIMITS as MODEL_LIMITS
 from tests.simulation.test_model_runs import sheet, thinking
+from tests.support.checking import recheck
 from tests.support.runs import LIMITS, RUN_ID, reading, request
 from tests.support.worlds import ScriptedJudge, act, conclude, true_draft, world
 

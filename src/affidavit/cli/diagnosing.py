@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -25,7 +26,6 @@ from affidavit.cli.opening import (
     runs_at,
     sealed_file,
     settings_in_force,
-    source_of,
 )
 from affidavit.cli.outlet import check_out, write_out
 from affidavit.cli.screen import LeftAtOnce, tell
@@ -39,7 +39,7 @@ from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import Paused, World, drive, start, stored_release
 from affidavit.ports.store import Store
 from affidavit.settings import Settings
-from affidavit.wiring import incident_world, request_of
+from affidavit.wiring import LiveOrder, incident_world, request_of, world_again
 
 DEMO_INCIDENT: Final = "slow-storefront"
 DEMO_FILE: Final = Path("demo.affidavit")
@@ -191,9 +191,8 @@ async def _world_again(store: Store, run_id: str, settings: Settings) -> AsyncIt
         async with live_run(request, store, Watcher(), settings) as world:
             yield world
         return
-    source = await source_of(store, run_id)
-    opened = incident_world(source, store, listen=Watcher(), settings=settings)
-    async with opened as (world, _):
+    order = LiveOrder(request, settings, os.environ)
+    async with world_again(order, store, listen=Watcher()) as world:
         yield world
 
 

@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 import anyio
 
 from affidavit.affidavit.replay import Recording, Replay, Same, replay
+from affidavit.application.alerts import LIVE
 from affidavit.application.gate import order_digest, reread, supplied_catalogue
 from affidavit.cli.opening import head_of, runs_at
 from affidavit.cli.screen import EXIT_ALTERED, EXIT_UNSIGNED, one_line, say, say_json
@@ -80,7 +81,7 @@ async def _reach(
         order = contents.get(supplied)
         calls = () if order is None else reread(order).answer.tool_calls
         return None if order is None else _known(supplied_catalogue(calls))
-    if source is None:
+    if source is None or source == LIVE:  # which back ends answered then, nobody can ask now
         return None
     try:
         async with incident_world(Path(source), store) as (world, _):

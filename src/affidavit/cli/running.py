@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
@@ -11,7 +12,7 @@ from typing import Final, Literal, NoReturn
 import anyio
 
 from affidavit.cli.answer import show_release, show_undecided
-from affidavit.cli.opening import head_of, runs_at, source_of
+from affidavit.cli.opening import head_of, request_of_run, runs_at, settings_in_force
 from affidavit.cli.screen import one_line, say, say_json, tell
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
@@ -124,10 +125,12 @@ async def _is_due(runs: Store, run_id: str) -> bool:
 async def _end(runs: Store, run_id: str) -> Asked:
     """Drive a cancelled run to its end, if its incident is still there; nothing is executed."""
     from affidavit.diagnose import drive
-    from affidavit.wiring import incident_world
+    from affidavit.wiring import LiveOrder, world_again
 
     try:
-        async with incident_world(await source_of(runs, run_id), runs) as (world, _):
+        request = await request_of_run(runs, run_id)
+        order = LiveOrder(request, settings_in_force(), os.environ, probe=False)
+        async with world_again(order, runs) as world:
             driven = await drive(run_id, world)
     except InputRefused as refused:
         if refused.code == "RUN_BUSY":

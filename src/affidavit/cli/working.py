@@ -20,7 +20,7 @@ import anyio
 from affidavit.adapters.in_process_engine import EngineRules, InProcessEngine
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.application.gate import order_digest, reread
-from affidavit.cli.opening import runs_at, settings_in_force, source_of
+from affidavit.cli.opening import request_of_run, runs_at, settings_in_force
 from affidavit.cli.screen import one_line, tell
 from affidavit.cli.thinking import Thinkers, think_again
 from affidavit.contract.errors import AffidavitError, InputRefused
@@ -29,7 +29,7 @@ from affidavit.diagnose import Paused, World, drive
 from affidavit.ports.engine import EngineNote
 from affidavit.ports.store import Store
 from affidavit.settings import Settings
-from affidavit.wiring import gate_world, incident_world, refuse_unsafe_service
+from affidavit.wiring import LiveOrder, gate_world, refuse_unsafe_service, world_again
 
 TIDY_S: Final = 300.0
 """Between two looks for payloads whose time is over; they live for hours."""
@@ -54,10 +54,11 @@ class Work:
 
     @asynccontextmanager
     async def _world_of(self, run_id: str) -> AsyncIterator[World]:
-        source = await source_of(self.store, run_id)
-        handed_in = order_digest(str(source))
+        request = await request_of_run(self.store, run_id)
+        handed_in = order_digest(request.source)
         if handed_in is None:
-            async with incident_world(source, self.store, settings=self.settings) as (world, _):
+            order = LiveOrder(request, self.settings, os.environ)
+            async with world_again(order, self.store) as world:
                 yield world
             return
         content = await self.store.artifact(run_id, handed_in)
