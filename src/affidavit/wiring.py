@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, cast, get_args
 
 from anyio import CancelScope, to_thread
 
@@ -41,6 +41,7 @@ from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.contract.journal import Entry
 from affidavit.contract.limits import PROFILES
+from affidavit.contract.record import Record
 from affidavit.core.breaker import Circuits
 from affidavit.core.canonical import canonical_json
 from affidavit.core.run import Driver
@@ -68,7 +69,8 @@ from affidavit.release.repair import NoRepairer
 from affidavit.release.withdrawal import ConsentingAuthor, NoAuthor
 from affidavit.settings import Settings, read_settings
 from affidavit.tools.capture import capture_catalogue
-from affidavit.tools.catalogue import Catalogue, UnavailableSource
+from affidavit.tools.capture.lookups import lookup_tool
+from affidavit.tools.catalogue import Catalogue, Tool, UnavailableSource
 from affidavit.verify.judges.embedded import EmbeddedJudge
 
 SYMPTOM_SIGNALS: Final = get_args(SymptomSignal)
@@ -314,7 +316,8 @@ async def live_world(
             *(UnavailableSource(f.signal, f.name, f.code) for f in live.unavailable),
             *(item for item in catalogue.unavailable if item.source_type not in named),
         ]
-        reachable = Catalogue(catalogue.tools, tuple(absent))
+        looks = tuple(cast("Tool[Record]", lookup_tool(lookup)) for lookup in live.lookups)
+        reachable = Catalogue.of((*catalogue.tools.values(), *looks), absent)
         world = _world_over(reachable, store, listen, investigator, order.settings, sealing)
         yield world, live
     finally:

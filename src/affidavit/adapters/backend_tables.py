@@ -86,6 +86,25 @@ class FilesTable(OptionTable):
     service: str = ""
 
 
+class PostgresTable(OptionTable):
+    """`[backends.postgres.NAME]`: a server that fixed, read-only queries are put to.
+
+    `service` is its name in the topology. `tls`: verify-full checks the certificate and the name;
+    require encrypts alone.
+    """
+
+    host: str
+    port: int = Field(default=5432, ge=1, le=65535)
+    database: str = "postgres"
+    user: str
+    password_env: str = ""
+    password_file: str = ""
+    service: str = ""
+    tenants: tuple[str, ...] = ()
+    tls: Literal["verify-full", "require", "off"] = "verify-full"
+    timeout_s: Seconds = Field(default=5.0, gt=0, le=25)
+
+
 class Backends(OptionTable):
     """`[backends]`: each kind by the names that its back ends have here."""
 
@@ -99,6 +118,11 @@ class Backends(OptionTable):
         max_length=BACKENDS_MAX,
         description="logs, spans or changes as lines in files",
     )
+    postgres: Mapping[Word, PostgresTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="a PostgreSQL server, by fixed read-only queries",
+    )
     topology: str = Field(default="", description="a topology.json, where spans show no calls")
     lookback_s: int = Field(
         default=1800, ge=300, le=6 * 3600, description="quiet time read before the window"
@@ -107,5 +131,5 @@ class Backends(OptionTable):
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
         """Kind and name of each back end that is configured."""
-        kinds = ("prometheus", "files")
+        kinds = ("prometheus", "files", "postgres")
         return tuple((kind, name) for kind in kinds for name in getattr(self, kind))

@@ -17,10 +17,12 @@ import anyio
 from affidavit.adapters.backend_tables import Backends
 from affidavit.adapters.incident_topology import parse_topology
 from affidavit.adapters.live_telemetry import Feed, LiveTelemetry, files_feed, metrics_feed
-from affidavit.adapters.outgoing_http import OutgoingHttp, authorization
+from affidavit.adapters.outgoing_http import OutgoingHttp, authorization, read_secret
 from affidavit.adapters.outgoing_rules import OutgoingTable
+from affidavit.adapters.postgres import PostgresLookup
 from affidavit.adapters.prometheus import PrometheusSource
 from affidavit.contract.errors import AffidavitError, InputRefused, ToolFailed
+from affidavit.ports.lookups import Lookup
 from affidavit.ports.telemetry import Incident, Topology
 
 PROBE_S: Final = 3.0
@@ -58,6 +60,7 @@ class _Wired:
     signal: str
     probe: Probe
     feed: Feed | None = None
+    lookup: Lookup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class LiveBackends:
     telemetry: LiveTelemetry
     findings: tuple[Finding, ...]
     http: OutgoingHttp
+    lookups: tuple[Lookup, ...] = ()
 
     @property
     def unavailable(self) -> tuple[Finding, ...]:
@@ -94,7 +98,8 @@ async def open_live(config: LiveConfig, incident: Incident, *, probe: bool = Tru
     telemetry = LiveTelemetry(
         incident, feeds, config.backends.lookback_s, _topology(config.backends)
     )
-    return LiveBackends(telemetry, tuple(findings), http)
+    lookups = tuple(one.lookup for one in wired if one.lookup is not None and one.name in there)
+    return LiveBackends(telemetry, tuple(findings), http, lookups)
 
 
 async def probe_backends(config: LiveConfig, tenant: str | None = None) -> tuple[Finding, ...]:
@@ -136,6 +141,18 @@ def _wire(
         if _is_for(tenant, files.tenants):
             feed = files_feed(name, files)
             wired.append(_Wired(feed.name, files.signal, _looks_for(files.paths), feed))
+    for name, server in config.backends.postgres.items():
+        if not _is_for(tenant, server.tenants):
+            continue
+        try:
+            asks = bool(server.password_env or server.password_file)
+            told = (server.password_env, server.password_file, config.environment)
+            password = read_secret(*told) if asks else ""
+        except InputRefused as refused:
+            broken.append(_finding(f"postgres:{name}", "database", refused))
+            continue
+        lookup = PostgresLookup(name, server, password, config.outgoing)
+        wired.append(_Wired(lookup.source, "database", lookup.probe, lookup=lookup))
     return wired, broken
 
 

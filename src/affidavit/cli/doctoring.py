@@ -19,12 +19,14 @@ from affidavit.adapters.live_backends import Finding, LiveConfig, open_live, pro
 from affidavit.adapters.outgoing_http import OutgoingHttp
 from affidavit.cli.opening import runs_at, settings_in_force
 from affidavit.cli.screen import one_line, say, say_json
+from affidavit.contract.agent import ToolSpec
 from affidavit.contract.errors import AffidavitError
 from affidavit.contract.evidence import Window
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.ports.telemetry import Incident, Symptom
 from affidavit.settings import Settings, settings_of
 from affidavit.tools.capture import capture_catalogue
+from affidavit.tools.capture.lookups import lookup_tool
 
 PACKAGES: Final = (
     ("duckdb", "capture", "diagnoses over incident folders and live back ends"),
@@ -95,19 +97,21 @@ async def _tools(settings: Settings) -> list[dict[str, str]]:
     live = await open_live(config_of(settings), incident, probe=False)
     try:
         catalogue = capture_catalogue(live.telemetry)
-        return [
-            {
-                "name": tool.name,
-                "source_type": tool.source_type,
-                "source": tool.source,
-                "effect": tool.effect,
-                "description": tool.description,
-            }
-            for tool in catalogue.tools.values()
-            if tool.source_type in {*live.telemetry.signals, "topology"}
-        ]
+        rows = [_row(spec, catalogue.tools[spec.name].source) for spec in catalogue.specs()]
+        kept = [row for row in rows if row["source_type"] in {*live.telemetry.signals, "topology"}]
+        return [*kept, *(_row(lookup_tool(one).spec(), one.source) for one in live.lookups)]
     finally:
         await live.close()
+
+
+def _row(spec: ToolSpec, source: str) -> dict[str, str]:
+    return {
+        "name": spec.name,
+        "source_type": spec.source_type,
+        "source": source,
+        "effect": spec.effect,
+        "description": spec.description,
+    }
 
 
 def _show(checks: list[Check], in_force: list[str], *, as_json: bool) -> NoReturn:
@@ -156,6 +160,8 @@ def _backend(settings: Settings, finding: Finding) -> Check:
     if not finding.ok:
         return Check(finding.name, False, f"{finding.code}: {finding.message}", finding.hint)
     kind, _, name = finding.name.partition(":")
+    if kind == "postgres":
+        return Check(finding.name, True, finding.message)
     if kind != "files":
         said = "answers; read by GET on four paths of its query API, and by nothing else"
         return Check(finding.name, True, said)
