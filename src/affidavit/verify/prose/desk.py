@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import lru_cache
 from typing import Final
 
 from affidavit.contract.evidence import Envelope, Line, Scope
@@ -223,6 +224,11 @@ def _holding(call: CallView, wanted: str, *, fold: bool = False) -> frozenset[in
     )
 
 
+TOLD_KEPT: Final = 256
+"""Sentences whose tokens are kept: each sentence of an analysis is read beside all before it, of
+which a draft has at most 200."""
+
+
 def tell(
     sentences: tuple[str, ...], like: CallView
 ) -> tuple[CallView, tuple[tuple[Token, ...], ...]]:
@@ -247,6 +253,7 @@ def tell(
     return CallView(call, records), clauses
 
 
+@lru_cache(maxsize=TOLD_KEPT)
 def _told_clauses(text: str) -> tuple[tuple[Token, ...], ...]:
     """The tokens of each clause of a sentence, with the names that it goes on about."""
     found: list[tuple[Token, ...]] = []
