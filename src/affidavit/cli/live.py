@@ -75,7 +75,8 @@ def live_request(source: str, asked: LiveQuestion, settings: Settings) -> AgentR
     if len(groups) > 1:
         tell(f"{len(groups)} incident groups; this run is about the first")
     request = request_of_group(groups[0], rules, run_id=new_run_id(), tenant=LOCAL_TENANT, now=now)
-    changes: dict[str, object] = {"requested_by": login()}
+    limits = settings.agent.limits.of(request.profile)
+    changes: dict[str, object] = {"requested_by": login(), "limits": limits}
     if asked.question:
         changes["question"] = asked.question
     if asked.service:

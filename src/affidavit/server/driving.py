@@ -103,7 +103,7 @@ class RunDriver:
         other = self.further(request)
         if other is not None:
             async with other as world:
-                yield world
+                yield think_again(world, request, self.settings, began)
             return
         if request.source is None:
             raise _expired(run_id)

@@ -17,6 +17,7 @@ from affidavit.application.incidents import AlertDesk
 from affidavit.contract.agent import AgentRequest
 from affidavit.diagnose import World, start
 from affidavit.ports.store import Store
+from affidavit.server.driving import think
 from affidavit.server.logbook import LOGGER
 from affidavit.settings import Settings
 from affidavit.wiring import Listen, LiveOrder, live_world, new_run_id
@@ -70,9 +71,11 @@ def open_hooks(plan: HookPlan, store: Store, wake: Callable[[], None]) -> Hooks:
     async def begin(request: AgentRequest) -> None:
         if not settings.backends.names:
             raise no_backends()
-        order = LiveOrder(request, settings, environment, probe=False)
+        limits = settings.agent.limits.of(request.profile)
+        asked = AgentRequest.model_validate({**dict(request), "limits": limits})
+        order = LiveOrder(asked, settings, environment, probe=False)
         async with live_world(order, store) as (world, _):
-            await start(world, request)
+            await start(think(world, asked, settings), asked)
         wake()
 
     desk = AlertDesk(plan.book, store, settings.alerts, begin, new_run_id, clock)
