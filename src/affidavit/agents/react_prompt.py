@@ -270,14 +270,17 @@ def _without_result(item: Observation) -> str:
 
 def _compact(envelope: Envelope) -> str:
     """The projection as JSON, without what is the same in every one of them."""
-    body = envelope.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    shown = {key: value for key, value in body.items() if key not in _UNSHOWN}
-    shown["facts"] = [fact.model_dump(mode="json", exclude_none=True) for fact in envelope.facts]
+    shown = envelope.model_dump(
+        mode="json", exclude_none=True, exclude_defaults=True, exclude=_REWRITTEN
+    )
+    facts = envelope.model_dump(mode="json", exclude_none=True, include={"facts"})
+    shown["facts"] = facts["facts"]
     shown["scope"] = _scope(envelope)
     return json.dumps(shown, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-_UNSHOWN: Final = frozenset({"observed_at", "uncertainty_s", "source"})
+_REWRITTEN: Final = {"observed_at", "uncertainty_s", "source", "facts", "scope"}
+"""Left out of the projection as it is told; facts and scope are written anew."""
 
 
 def _scope(envelope: Envelope) -> Mapping[str, object]:

@@ -153,7 +153,7 @@ def _tool_of(function: Callable[..., object], options: ToolOptions) -> Tool[Reco
         return canonical_json(body)
 
     def project(raw: bytes, _: Record, scope: Scope, now: datetime) -> Envelope:
-        return _envelope(json.loads(raw), options, source, scope, now)
+        return _envelope(raw, options, source, scope, now)
 
     return Tool(
         name=name,
@@ -213,10 +213,11 @@ def _query(asked: Record) -> str:
 
 
 def _envelope(
-    raw: Mapping[str, Any], options: ToolOptions, source: str, scope: Scope, now: datetime
+    content: bytes, options: ToolOptions, source: str, scope: Scope, now: datetime
 ) -> Envelope:
     """The bounded projection of these facts: cut in their order, and said so (C15)."""
-    facts = _bounded(raw["facts"])
+    raw: Mapping[str, Any] = json.loads(content)
+    facts = raw["facts"] if len(content) <= FACTS_BYTES_MAX else _bounded(raw["facts"])
     total = int(raw["total"])
     found = EvidenceStatus.EVIDENCE_FOUND if facts else EvidenceStatus.NO_EVIDENCE
     body = {

@@ -95,7 +95,7 @@ def _identity(view: RunView, step: StepView, key: str) -> tuple[object, ...]:
 
 def answer_digest(envelope: Envelope) -> str:
     """A digest over what came back alone: neither what was asked nor when (H7)."""
-    facts = [fact.model_dump(mode="json") for fact in envelope.facts]
+    facts = envelope.model_dump(mode="json", include={"facts"})["facts"]
     came_back = [str(envelope.status), envelope.count, envelope.total, envelope.truncated, facts]
     return digest(json.dumps(came_back, sort_keys=True).encode("ascii"))
 
