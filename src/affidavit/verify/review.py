@@ -22,6 +22,7 @@ from affidavit.verify.masks import masked_in, rests_on_mask
 from affidavit.verify.prose.check import check_sentence
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk, ask, tell
+from affidavit.verify.prose.proofs import gather, prove_from
 from affidavit.verify.prose.sheet import Context, Findings, Granted, GrantedNumber
 from affidavit.verify.prose.stated import gather, prove_from
 from affidavit.verify.prose.tokens import Token

@@ -127,7 +127,7 @@ def draft_of_answer(text: str, ledger: LedgerSnapshot) -> dict[str, object]:
             for one in advice
         ],
         "limitations": {
-            "scope": f"the {len(ledger.calls)} tool calls that came with the answer",
+            "scope": "the tool calls that came with the answer",
             "missing_info": [],
         },
     }

@@ -240,7 +240,7 @@ def _overlap(begin: int, end: int, start: int, stop: int) -> int:
 
 
 def _fixed(source: Source, lines: Sequence[str], start: int) -> Block | None:
-    """Columns of one-word names, some a space apart: each word below begins where one does."""
+    """Columns of one-word names, some one space apart: each word below begins where one does."""
     heads = [found.span() for found in _WORD.finditer(lines[start])]
     names = tuple(lines[start][begin:end] for begin, end in heads)
     if not FIXED_MIN <= len(names) <= COLUMNS_MAX or len(set(names)) < len(names):

@@ -120,7 +120,7 @@ def _in_parts(desk: Desk, token: Token) -> bool:
 def _amount_known(desk: Desk, token: Token) -> bool:
     if is_known(desk, token) or _read(desk, token):
         return True
-    amounts = {Decimal(len(desk.calls))}
+    amounts = {Decimal(len(desk.calls)), Decimal(len(desk.wide))}
     for call in desk.calls:
         envelope = call.call.envelope
         amounts |= {Decimal(size) for size in (envelope.count, envelope.total) if size is not None}
@@ -137,7 +137,9 @@ def is_known(desk: Desk, token: Token) -> bool:
 def _premise(desk: Desk, clause: Clause, place: int, token: Token) -> SupportCode | None:
     match token.kind:
         case Kind.NAME:
-            if is_known(desk, token) or _SETTING.fullmatch(token.text):
+            if is_known(desk, token) or (
+                _SETTING.fullmatch(token.text) and not _has_sibling(desk, token)
+            ):
                 return None
             return SupportCode.IDENTIFIER_UNKNOWN
         case Kind.MOMENT:
@@ -153,6 +155,12 @@ def _premise(desk: Desk, clause: Clause, place: int, token: Token) -> SupportCod
             return SupportCode.NUMBER_UNKNOWN
         case _:
             return None
+
+
+def _has_sibling(desk: Desk, token: Token) -> bool:
+    """Whether the evidence knows another thing of that series: `BBU-B` where `BBU-A` is named."""
+    owner, joint, _ = token.text.casefold().rpartition("-")
+    return bool(joint) and any(owner in call.by_owner for call in desk.all)
 
 
 def _is_aim(clause: Clause, place: int) -> bool:

@@ -199,7 +199,7 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
 
 
 def _check_part(sheet: Sheet, part: Clause, *, effect: bool) -> None:
-    """A part of a clause about the names before it, else by itself."""
+    """A part of a clause, about its own names or those before it; else as its statements say it."""
     start = sheet.mark()
     _check_clause(sheet, part, effect=effect)
     if len(sheet.findings.notes) > start.notes and carries(
@@ -207,10 +207,6 @@ def _check_part(sheet: Sheet, part: Clause, *, effect: bool) -> None:
     ):
         sheet.reset(start)
         sheet.keep_stated(part)
-        return
-    if len(sheet.findings.notes) > start.notes and part.topics and not part.bound:
-        sheet.reset(start)
-        _check_clause(sheet, Clause(part.tokens), effect=effect)
 
 
 def _check_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:

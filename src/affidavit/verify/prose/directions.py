@@ -14,7 +14,7 @@ from affidavit.verify.prose.lexicon import DOWN, UP, Role
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.change import direction_of
 from affidavit.verify.statements.records import RecordView
-from affidavit.verify.statements.units import convert
+from affidavit.verify.statements.units import agrees, convert
 from affidavit.verify.statements.words import stem
 
 
@@ -93,9 +93,13 @@ def _moves(clause: Clause, records: tuple[RecordView, ...], binding: Binding) ->
         return True
     if binding.call.id == TOLD:
         return any(record.stems & (UP | DOWN) for record in records)
-    numbers = {token.stated.number for token in clause.tokens if token.stated is not None}
-    held = {field.number for record in records for field in record.fields}
-    return numbers <= held and any(
+    stated = [token.stated for token in clause.tokens if token.stated is not None]
+    fields = [field for record in records for field in record.fields if field.number is not None]
+    held = all(
+        any(field.number is not None and agrees(item, field.number, field.unit) for field in fields)
+        for item in stated
+    )
+    return held and any(
         isinstance(record.fact, Change) or record.at is not None or record.stems & (UP | DOWN | _TO)
         for record in records
     )

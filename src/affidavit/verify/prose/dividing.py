@@ -80,9 +80,10 @@ def _says(tokens: list[Token]) -> bool:
 def _merged(pieces: list[list[Token]]) -> list[list[Token]]:
     merged: list[list[Token]] = []
     for piece in pieces:
-        if (merged and not (_says(piece) and _says(merged[-1]))) or (
-            merged and _denies_over(merged[-1], piece)
-        ):
+        alone = not merged or (
+            _says(piece) and _says(merged[-1]) and not _denies_over(merged[-1], piece)
+        )
+        if not alone:
             merged[-1].extend(piece)
         else:
             merged.append(list(piece))

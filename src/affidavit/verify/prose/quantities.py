@@ -16,8 +16,8 @@ from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import statistics_in
-from affidavit.verify.statements.units import Stated, unit_of
-from affidavit.verify.statements.words import stem, stems_of
+from affidavit.verify.statements.units import Stated, named_unit, unit_of
+from affidavit.verify.statements.words import parts_of, stem, stems_of
 
 
 def statistics_of(figure: Figure) -> frozenset[str]:
@@ -93,6 +93,9 @@ def is_unnamed(stated: Stated, field: Field, record: RecordView, about: frozense
     wanted = unit_of(stated.unit) if stated.unit else None
     if wanted is None or field.unit:
         return False
+    named = named_unit(parts_of(field.name)) or _named_in(about)
+    if named and wanted.dimension != "rate":
+        return unit_of(named) == wanted
     words = field.names | about | (record.stems if isinstance(record.fact, Value) else frozenset())
     if wanted.dimension == "rate":
         return _is_rated(stated.unit, words)
@@ -101,6 +104,12 @@ def is_unnamed(stated: Stated, field: Field, record: RecordView, about: frozense
     if words & _MEASURED.get(wanted.dimension, frozenset()) and wanted.factor == 1:
         return True
     return any(unit_of(word) == wanted for word in words)
+
+
+def _named_in(about: frozenset[str]) -> str:
+    """The one unit that what was asked names ("latency_p95_ms"); none where it names several."""
+    units = {named_unit((word,)) for word in about} - {""}
+    return next(iter(units)) if len(units) == 1 else ""
 
 
 def _is_rated(unit: str, words: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk
-from affidavit.verify.prose.stated import Told
+from affidavit.verify.prose.proofs import Told
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.sentences import Part
 from affidavit.verify.statements.records import RecordView

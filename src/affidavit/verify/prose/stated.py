@@ -10,7 +10,6 @@ the order of the statements. Clauses that deny, quantify, compare, order or expl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from typing import Final
@@ -18,7 +17,6 @@ from typing import Final
 from affidavit.contract.statement import (
     ChangeStatement,
     CountStatement,
-    Statement,
     TrendStatement,
     ValueStatement,
 )
@@ -28,87 +26,13 @@ from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.figures import Figure, attached_moment, figures_of, near_words
 from affidavit.verify.prose.lexicon import EVERY, HIGHEST, LOWEST, ONLY, VAGUE, Role
 from affidavit.verify.prose.numbering import names_thing
+from affidavit.verify.prose.proofs import Proof, Told
+from affidavit.verify.prose.times import bounds_window
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.fields import read_fields, read_number
-from affidavit.verify.statements.records import CallView, RecordView
+from affidavit.verify.statements.fields import read_number
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.units import Stated, agrees, unit_of
-from affidavit.verify.statements.words import is_within, names_in, stem, stems_of
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """One proved statement, its calls, and the records that prove it."""
-
-    statement: Statement
-    calls: tuple[CallView, ...]
-    records: tuple[RecordView, ...]
-    texts: tuple[str, ...] = ()
-
-    @property
-    def subject(self) -> str:
-        """What the statement is about; empty where it names nothing."""
-        return str(getattr(self.statement, "subject", None) or "")
-
-    @property
-    def attribute(self) -> frozenset[str]:
-        """The stems of its attribute."""
-        return stems_of(str(getattr(self.statement, "attribute", None) or ""))
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What a clause may rest on: proofs, and every name and stem that they hold."""
-
-    proofs: tuple[Proof, ...]
-    names: frozenset[str] = field(default=frozenset())
-    stems: frozenset[str] = field(default=frozenset())
-    claimed: frozenset[str] = field(default=frozenset())
-    text: str = ""
-
-
-Facts = tuple[tuple[str, tuple[int, ...]], ...]
-
-
-def gather(proofs: tuple[Proof, ...]) -> Told:
-    """What some proved statements say and show."""
-    texts = [text for proof in proofs for text in proof.texts]
-    records = [record for proof in proofs for record in proof.records]
-    joined = " ".join(texts)
-    names = names_in(joined).union(*(record.names for record in records))
-    stems = stems_of(joined).union(*(record.stems for record in records))
-    claimed = stems_of(joined).union(*(record.claimed for record in records))
-    whole = " ".join((" ".join(joined.split()), *(record.squeezed for record in records)))
-    return Told(proofs, names, stems, claimed, whole.casefold())
-
-
-_TEXTS: Final = (
-    "subject",
-    "attribute",
-    "object",
-    "object_attribute",
-    "set",
-    "text",
-    "query",
-    "value",
-)
-
-
-def prove_from(statement: Statement, calls: tuple[CallView, ...], facts: Facts) -> Proof:
-    """A proved statement with the records that its facts stand in."""
-    places = dict(facts)
-    records = tuple(
-        record
-        for call in calls
-        for record in call.records
-        if set(record.facts) & set(places.get(call.id, ())) and record.shape != "report"
-    )
-    held = [str(found) for key in _TEXTS if isinstance(found := getattr(statement, key, None), str)]
-    held.extend(str(found) for found in getattr(statement, "hops", ()) or ())
-    where = getattr(statement, "where", None) or {}
-    held.extend(str(value) for value in where.values())
-    return Proof(statement, calls, records, tuple(held))
-
+from affidavit.verify.statements.words import is_within, names_in, parts_of, stem, stems_of
 
 _OPERATING: Final = frozenset(
     {
@@ -142,11 +66,13 @@ def carries(desk: Desk, clause: Clause, told: Told) -> bool:
     matched = [(figure, _holding(figure, told)) for figure in numbers]
     if not all(found for _, found in matched):
         return False
-    return (
-        all(_goes_with(desk, clause, figure, found) for figure, found in matched)
-        and _in_order(matched, told)
-        and _speaks(clause, told)
-    )
+    values = _values(desk, clause, told)
+    exact = any(how == 2 for _, found in matched for _, how in found)
+    if values is False or not (exact or values or clause.of(Kind.QUOTE)):
+        return False
+    return all(
+        _goes_with(desk, clause, figure, found, told) for figure, found in matched
+    ) and _in_order(matched, told)
 
 
 def _operates(token: Token) -> bool:
@@ -164,11 +90,25 @@ def _operates(token: Token) -> bool:
     )  # fmt: skip
 
 
-def _speaks(clause: Clause, told: Told) -> bool:
-    """Whether the clause names something of a statement at all: a number, a name, a quotation."""
-    return any(
-        token.kind is not Kind.SIGN and token.kind is not Kind.WORD for token in clause.tokens
-    ) or any(nouns.claims(token) for token in clause.tokens)
+def _values(desk: Desk, clause: Clause, told: Told) -> bool | None:
+    """Whether each state or text that the clause gives goes with the name before it; None for none."""
+    found: bool | None = None
+    for place, token in enumerate(clause.tokens):
+        low = token.text.casefold()
+        proofs = [proof for proof in told.proofs if _text_of(proof) == low]
+        if not proofs:
+            continue
+        before = Clause(clause.tokens[: place + 1], clause.topics)
+        beside = _name_beside(desk, before, place, told)
+        if not any(_is_subject(desk, proof, beside) for proof in proofs):
+            return False
+        found = True
+    return found
+
+
+def _text_of(proof: Proof) -> str:
+    value = getattr(proof.statement, "value", getattr(proof.statement, "set", None))
+    return str(value).casefold() if isinstance(value, str | bool) else ""
 
 
 def _moves(clause: Clause, told: Told) -> bool:
@@ -205,7 +145,6 @@ def _is_said(desk: Desk, clause: Clause, place: int, told: Told) -> bool:
     if names_thing(clause.tokens, place) or token.kind is Kind.NAME:
         return (
             low in told.names
-            or _stands_whole(low, told.text)
             or any(is_within(low, name) or name.endswith(f".{low}") for name in told.names)
             or _is_asked(desk, told, token)
             or (
@@ -218,53 +157,41 @@ def _is_said(desk: Desk, clause: Clause, place: int, told: Told) -> bool:
         case Kind.QUOTE:
             return " ".join(token.text.casefold().split()) in told.text
         case Kind.MOMENT:
-            return any(_stands_at(proof, token) for proof in told.proofs)
+            return any(
+                _stands_at(proof, token, edge=bounds_window(clause, token)) for proof in told.proofs
+            )
         case Kind.WORD if token.role is Role.CONTENT:
             if nouns.claims(token) or token.proper:
                 return bool(token.stems & told.claimed)
             return (
                 bool(token.stems & told.stems)
                 or _is_asked(desk, told, token)
-                or any(desk.is_about(call, token) for call in desk.wide)
+                or any(desk.places(call, token) or desk.is_about(call, token) for call in desk.wide)
             )
         case _:
             return True
-
-
-_INSIDE: Final = frozenset("._-/:@{}[]#~+")
-"""Signs that hold a name together: what touches one of them is a piece of a longer name."""
-
-
-def _stands_whole(name: str, text: str) -> bool:
-    """Whether a name stands in a text by itself, and is not a piece of a longer one."""
-    start = text.find(name)
-    while start >= 0:
-        before, after = text[start - 1 : start], text[start + len(name) :][:1]
-        if not any(sign.isalnum() or sign in _INSIDE for sign in before + after):
-            return True
-        start = text.find(name, start + 1)
-    return False
 
 
 def _is_asked(desk: Desk, told: Told, token: Token) -> bool:
     return any(desk.is_about(call, token) for proof in told.proofs for call in proof.calls)
 
 
-def _stands_at(proof: Proof, token: Token) -> bool:
+def _stands_at(proof: Proof, token: Token, *, edge: bool = False) -> bool:
     """Whether a moment is the statement's, its records', or an end of what its call looked at."""
     moment = token.moment
     assert moment is not None
-    if any(moment.matches(at) for at in _moments(proof)):
+    if any(moment.matches(at) for at in _moments(proof, edge=edge)):
         return True
     return any(record.stands_at(moment) for record in proof.records)
 
 
-def _moments(proof: Proof) -> Iterator[datetime]:
+def _moments(proof: Proof, *, edge: bool) -> Iterator[datetime]:
     at = getattr(proof.statement, "at", None)
     window = getattr(proof.statement, "window", None)
     if at is not None:
         yield at
-    for one in (window, *(call.call.envelope.scope.window for call in proof.calls)):
+    scopes = (call.call.envelope.scope.window for call in proof.calls) if edge else ()
+    for one in (window, *scopes):
         if one is not None:
             yield from (one.start, one.end)
 
@@ -309,11 +236,6 @@ def _numbers(proof: Proof) -> Iterator[tuple[Decimal, str]]:
         for end in (statement.from_, statement.to):
             if isinstance(end, Decimal):
                 yield end, unit
-    text = getattr(statement, "text", None)
-    if isinstance(text, str):
-        for item in read_fields(text):
-            if item.number is not None:
-                yield item.number, item.unit
 
 
 def _unit_held(proof: Proof) -> str:
@@ -328,46 +250,72 @@ def _unit_held(proof: Proof) -> str:
 
 
 def _in_records(figure: Figure, proof: Proof) -> bool:
-    """Whether the field of a record of the proof that the words beside the number name best holds it.
-
-    A field that as many or more of those words name, and that holds another number, is the one that
-    was meant.
-    """
+    """Whether a record of the proof holds the number in a field that the words beside it name."""
     near = near_words(figure)
     words = frozenset(other for word in near.all for other in kin(word))
     for record in proof.records:
-        fields = [item for item in record.fields if item.number is not None]
-        scores = [len((item.names | item.tight) & words) for item in fields]
-        best = max(scores, default=0)
-        meant = [item for item, score in zip(fields, scores, strict=True) if score == best > 0]
-        if meant and all(
-            item.number is not None and _same(figure.stated, item.number, item.unit)
-            for item in meant
-        ):
-            return True
+        for item in record.fields:
+            if item.number is None or not _same(figure.stated, item.number, item.unit):
+                continue
+            if item.names & words or item.tight & words:
+                return True
     return False
 
 
-def _goes_with(desk: Desk, clause: Clause, figure: Figure, found: tuple[Holding, ...]) -> bool:
+def _goes_with(
+    desk: Desk, clause: Clause, figure: Figure, found: tuple[Holding, ...], told: Told
+) -> bool:
     """Whether the name and the moment that stand with a number are those of a proof of it."""
     moment = attached_moment(figure)
-    beside = _name_beside(clause, figure.place)
+    beside = _name_beside(desk, clause, figure.place, told)
     return any(
-        _is_subject(desk, proof, beside) and (moment is None or _is_at(proof, figure, moment, how))
+        _is_subject(desk, proof, beside)
+        and _is_spoken_of(clause, proof)
+        and (moment is None or _is_at(proof, figure, moment, how))
         for proof, how in found
     )
 
 
-def _name_beside(clause: Clause, place: int) -> Token | None:
-    """The name before a number; where there is none, the one behind it, or what went before."""
+def _is_spoken_of(clause: Clause, proof: Proof) -> bool:
+    """Whether the clause names what the statement is about, or any word of it."""
+    subject = proof.subject.casefold()
+    if not subject:
+        return True
+    said = " ".join(token.text for token in (*clause.tokens, *clause.topics)).casefold()
+    words = [word for word in (*subject.split(), *parts_of(subject)) if len(word) >= NAMING_CHARS]
+    return not words or any(word in said for word in words)
+
+
+NAMING_CHARS: Final = 3
+"""A shorter part of a name stands in too many words to name anything."""
+
+
+def _name_beside(desk: Desk, clause: Clause, place: int, told: Told) -> Token | None:
+    """The name before a number; where there is none, the one behind it, or what went before.
+
+    A plain word that is a value or a subject of the evidence names too; an attribute names nothing.
+    """
     tokens = clause.tokens
-    for at in range(place - 1, -1, -1):
-        if names_thing(tokens, at):
-            return tokens[at]
-    for at in range(place + 1, len(tokens)):
-        if names_thing(tokens, at):
+    places: list[int] = [*range(place - 1, -1, -1), *range(place + 1, len(tokens))]
+    for at in places:
+        if _names(desk, tokens, at) and not _is_attribute(tokens[at], told):
             return tokens[at]
     return clause.topics[-1] if clause.topics else None
+
+
+def _names(desk: Desk, tokens: tuple[Token, ...], place: int) -> bool:
+    token = tokens[place]
+    return names_thing(tokens, place) or (
+        token.kind is Kind.WORD and token.role is Role.CONTENT and desk.is_value(token)
+    )
+
+
+def _is_attribute(token: Token, told: Told) -> bool:
+    low = token.text.casefold()
+    return any(
+        low == str(getattr(proof.statement, "attribute", None) or "").casefold()
+        for proof in told.proofs
+    )
 
 
 def _is_subject(desk: Desk, proof: Proof, name: Token | None) -> bool:
@@ -381,7 +329,7 @@ def _is_subject(desk: Desk, proof: Proof, name: Token | None) -> bool:
         return True
     if name.text.isalpha() and stems_of(name.text) <= stems_of(" ".join(proof.texts)):
         return True
-    held = bool(proof.subject) or any(desk.places(call, name) for call in proof.calls)
+    held = any(desk.places(call, name) for call in proof.calls)
     return not held and any(desk.is_about(call, name) for call in proof.calls)
 
 

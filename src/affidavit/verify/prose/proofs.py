@@ -1,0 +1,84 @@
+"""Proved statements as words can be compared with them: what each says, and the records behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from affidavit.contract.statement import Statement
+from affidavit.verify.statements.records import CallView, RecordView
+from affidavit.verify.statements.words import names_in, stems_of
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """One proved statement, its calls, and the records that prove it."""
+
+    statement: Statement
+    calls: tuple[CallView, ...]
+    records: tuple[RecordView, ...]
+    texts: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """What the statement is about; empty where it names nothing."""
+        return str(getattr(self.statement, "subject", None) or "")
+
+    @property
+    def attribute(self) -> frozenset[str]:
+        """The stems of its attribute."""
+        return stems_of(str(getattr(self.statement, "attribute", None) or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a clause may rest on: proofs, and every name and stem that they hold."""
+
+    proofs: tuple[Proof, ...]
+    names: frozenset[str] = field(default=frozenset())
+    stems: frozenset[str] = field(default=frozenset())
+    claimed: frozenset[str] = field(default=frozenset())
+    text: str = ""
+
+
+Facts = tuple[tuple[str, tuple[int, ...]], ...]
+
+
+def gather(proofs: tuple[Proof, ...]) -> Told:
+    """What some proved statements say and show."""
+    texts = [text for proof in proofs for text in proof.texts]
+    records = [record for proof in proofs for record in proof.records]
+    joined = " ".join(texts)
+    names = names_in(joined).union(*(record.names for record in records))
+    stems = stems_of(joined).union(*(record.stems for record in records))
+    claimed = stems_of(joined).union(*(record.claimed for record in records))
+    whole = " ".join((" ".join(joined.split()), *(record.squeezed for record in records)))
+    return Told(proofs, names, stems, claimed, whole.casefold())
+
+
+_TEXTS: Final = (
+    "subject",
+    "attribute",
+    "object",
+    "object_attribute",
+    "set",
+    "text",
+    "query",
+    "value",
+)
+
+
+def prove_from(statement: Statement, calls: tuple[CallView, ...], facts: Facts) -> Proof:
+    """A proved statement with the records that its facts stand in."""
+    places = dict(facts)
+    records = tuple(
+        record
+        for call in calls
+        for record in call.records
+        if set(record.facts) & set(places.get(call.id, ())) and record.shape != "report"
+    )
+    held = [str(found) for key in _TEXTS if isinstance(found := getattr(statement, key, None), str)]
+    held.extend(str(found) for found in getattr(statement, "hops", ()) or ())
+    where = getattr(statement, "where", None) or {}
+    held.extend(str(value) for value in where.values())
+    return Proof(statement, calls, records, tuple(held))
