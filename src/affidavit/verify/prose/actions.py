@@ -8,6 +8,7 @@ it says of them in passing ("revision 18, which runs 4.8.0") are facts like any 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
@@ -22,6 +23,7 @@ from affidavit.verify.prose.times import resolve
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.denial import FAILING
 from affidavit.verify.statements.moments import find_moments
+from affidavit.verify.statements.words import stem
 
 _SETTING: Final = re.compile(
     r"[A-Za-z][A-Za-z_\-]*(?:\([^()]{0,80}\))?|[a-z]+(?:[A-Z][a-z]+)+|[A-Z]{2,}"
@@ -82,7 +84,7 @@ def check_scope(desk: Desk, tokens: tuple[Token, ...], text: str) -> tuple[Suppo
         codes.append(SupportCode.CAUSE_UNPROVED)
     if any(
         token.kind is Kind.WORD and token.role is Role.CONTENT and _is_state(token)
-        and not is_known(desk, token)
+        and not is_known(desk, replace(token, stems=frozenset({stem(token.text)})))
         for token in tokens
     ):  # fmt: skip
         codes.append(SupportCode.WORDS_UNBOUND)

@@ -136,10 +136,13 @@ def _against(sheet: Sheet, clause: Clause, unknown: unknowns.Unknown) -> Support
 
 
 def _claims(clause: Clause) -> bool:
-    """Whether a clause says anything that a record could hold whole: a number, a name or a quotation."""
+    """Whether a clause says what a record could hold whole: a number, a quotation, a state."""
     return any(
-        token.kind in {Kind.NUMBER, Kind.MOMENT, Kind.QUOTE} for token in clause.tokens
-    ) or any(claims(token) for token in clause.tokens if token.kind is Kind.WORD)
+        token.kind in {Kind.NUMBER, Kind.MOMENT, Kind.QUOTE}
+        or (token.kind is Kind.WORD and claims(token))
+        or (token.kind is Kind.NAME and token.text.isalpha())
+        for token in clause.tokens
+    )
 
 
 def _is_spoken_of(sheet: Sheet, token: Token) -> bool:

@@ -44,7 +44,7 @@ RELATING: Final = _set(
     "equals fit fits fitted involve involves involved relate relates related relation respect respective "
     "represent represents represented regard regarding span spans spread sum tie "
     "tied together with within belong pair paired matching accompany accompanied accompanies account "
-    "deal deals concern handle handles handled need needs needed require requires treat treated use "
+    "deal deals concern handle handles handled needed treat treated use "
     "used using utilise serve serves served provide provides provided supply supplies supplied come put "
     "puts set sets setting arrange arranged arrangement keep keeps place placed places "
     "take takes taking get gets getting let lets"
@@ -55,7 +55,7 @@ ORDERING: Final = _set(
     "addition additional additionally afterwards afterward alternately alternatively another beforehand "
     "besides earlier else ensuing eventually final finally former "
     "formerly further hitherto initial initially last lastly later latter meantime moreover "
-    "next now originally preceding previous previously prior rest row secondly sequence "
+    "next now originally preceding previous previously prior row secondly sequence "
     " so-far soon subsequent subsequently succession successive then thereafter "
     " throughout time times until upcoming while ago already yet start-up startup beginning"
 )

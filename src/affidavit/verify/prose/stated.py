@@ -24,6 +24,7 @@ from affidavit.verify.prose import nouns
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.figures import Figure, attached_moment, figures_of, near_words
+from affidavit.verify.prose.fitting import is_meant_best
 from affidavit.verify.prose.lexicon import EVERY, HIGHEST, LOWEST, ONLY, VAGUE, Role
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.proofs import Proof, Told
@@ -271,8 +272,19 @@ def _goes_with(
     return any(
         _is_subject(desk, proof, beside)
         and _is_spoken_of(clause, proof)
+        and _is_meant(figure, proof)
         and (moment is None or _is_at(proof, figure, moment, how))
         for proof, how in found
+    )
+
+
+def _is_meant(figure: Figure, proof: Proof) -> bool:
+    """Whether the words beside a number mean its statement's attribute, and no other field."""
+    if not proof.attribute or not proof.records:
+        return True
+    near = near_words(figure)
+    return any(
+        is_meant_best(proof.attribute, record, near, figure.stated) for record in proof.records
     )
 
 
