@@ -19,7 +19,7 @@ from affidavit.verify.prose import (
 from affidavit.verify.prose.binding import bind, content_of
 from affidavit.verify.prose.clauses import Clause, split_clauses, split_statements
 from affidavit.verify.prose.desk import TOLD, Desk
-from affidavit.verify.prose.dividing import divide
+from affidavit.verify.prose.dividing import divide, pair
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
@@ -177,6 +177,11 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
 
     What neither way proves is refused as it was the first time.
     """
+    pairs = tuple(pair(clause))
+    if pairs:
+        for part in pairs:
+            _check_part(sheet, part, effect=effect)
+        return
     start = sheet.mark()
     _check_clause(sheet, clause, effect=effect)
     if len(sheet.findings.notes) == start.notes:

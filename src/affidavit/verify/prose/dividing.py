@@ -26,9 +26,6 @@ PARTS_MAX: Final = 8
 
 def divide(clause: Clause) -> tuple[Clause, ...]:
     """The parts of a clause in order, or none where it does not divide."""
-    pairs = tuple(_paired(clause))
-    if pairs:
-        return pairs
     pieces: list[list[Token]] = [[]]
     for place, token in enumerate(clause.tokens):
         if place and _parts(clause.tokens, place):
@@ -104,10 +101,10 @@ def _with_names(pieces: list[list[Token]], topics: tuple[Token, ...]) -> Iterato
         named = own or named
 
 
-def _paired(clause: Clause) -> Iterator[Clause]:
+def pair(clause: Clause) -> Iterator[Clause]:
     """ "a and b have 3 and 0 messages": a has 3 messages, b has 0."""
     tokens = clause.tokens
-    names, values = _run(tokens, Kind.NAME), _run(tokens, Kind.NUMBER) or _run(tokens, Kind.MOMENT)
+    names, values = _run(tokens, Kind.NAME), _run(tokens, Kind.NUMBER)
     if len(names) < 2 or len(names) != len(values):
         return
     inside = tokens[names[-1] + 1 : values[0]] if names[0] < values[0] else ()
