@@ -61,22 +61,19 @@ def review_draft(
     checked: dict[tuple[int, str], Checked] = {}
     for sentence in number_sentences(draft):
         proofs = _statements(sentence, evidence, checked)
-        found = check_sentence(
-            _desk(sentence, evidence, asking, memory),
-            sentence.text,
-            Context(
-                part=sentence.part,
-                granted=_granted(
-                    sentence, proofs, memory.told_to(sentence), evidence, memory.stated_to(sentence)
-                ),
-                pool=memory.pool(sentence),
-                topics=memory.topics.get(sentence.pointer.split("/sentences/")[0], ()),
+        context = Context(
+            part=sentence.part,
+            granted=_granted(
+                sentence, proofs, memory.told_to(sentence), evidence, memory.stated_to(sentence)
             ),
+            pool=memory.pool(sentence),
+            topics=memory.topics.get(sentence.pointer.split("/sentences/")[0], ()),
         )
-        cited = evidence.of(sentence.calls)
-        opposed = oppose(sentence, proofs, cited, stage)
-        masked = rests_on_mask(sentence, proofs, hidden, found.used)
-        codes = _codes(proofs, found, opposed, masked=masked)
+        desk = _desk(sentence, evidence, asking)
+        found = check_sentence(desk, sentence.text, context)
+        if found.codes and (known := memory.told_to(sentence)):
+            found = check_sentence(_tell(desk, known), sentence.text, context)
+        codes = _codes(proofs, found)
         reviews.append(
             SentenceReview(
                 sentence, codes, _chains(proofs, found), _notes(proofs, found), opposed.shown
@@ -87,21 +84,18 @@ def review_draft(
     return tuple(reviews)
 
 
-def _whole(evidence: Evidence, run: tuple[VerifiedCall, ...]) -> Evidence:
-    """The cited calls and every further one of the run."""
-    further = tuple(call for call in run if call.tool_call_id not in evidence.calls)
-    return Evidence({**evidence.calls, **read_evidence(further).calls})
-
-
-def _desk(sentence: Sentence, evidence: Evidence, asking: Desk, memory: _Memory) -> Desk:
-    """What the sentence may rest on: its calls, and the sentences proved before it."""
+def _desk(sentence: Sentence, evidence: Evidence, asking: Desk) -> Desk:
+    """What the sentence may rest on: its calls, and the run around them."""
     calls = evidence.of(sentence.calls)
-    known = memory.told_to(sentence)
-    desk = replace(asking, calls=calls, wide=tuple(evidence.calls.values()), _places={})
-    if not calls or not known:
+    return replace(asking, calls=calls, wide=tuple(evidence.calls.values()), _places={})
+
+
+def _tell(desk: Desk, known: tuple[str, ...]) -> Desk:
+    """The same with the sentences proved before: looked at only where the calls do not carry it."""
+    if not desk.calls:
         return desk
-    record, tokens = tell(known, calls[0])
-    return replace(desk, told=record, told_tokens=tokens)
+    record, tokens = tell(known, desk.calls[0])
+    return replace(desk, told=record, told_tokens=tokens, _places={})
 
 
 @dataclass(slots=True)
