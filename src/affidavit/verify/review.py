@@ -24,7 +24,6 @@ from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk, ask, tell
 from affidavit.verify.prose.proofs import gather, prove_from
 from affidavit.verify.prose.sheet import Context, Findings, Granted, GrantedNumber
-from affidavit.verify.prose.stated import gather, prove_from
 from affidavit.verify.prose.tokens import Token
 from affidavit.verify.sentences import Part, Sentence, number_sentences
 from affidavit.verify.statements import Checked, prove
@@ -73,7 +72,9 @@ def review_draft(
         found = check_sentence(desk, sentence.text, context)
         if found.codes and (known := memory.told_to(sentence)):
             found = check_sentence(_tell(desk, known), sentence.text, context)
-        codes = _codes(proofs, found)
+        opposed = oppose(sentence, proofs, evidence.of(sentence.calls), stage)
+        masked = rests_on_mask(sentence, proofs, hidden, found.used)
+        codes = _codes(proofs, found, opposed, masked=masked)
         reviews.append(
             SentenceReview(
                 sentence, codes, _chains(proofs, found), _notes(proofs, found), opposed.shown
@@ -82,6 +83,12 @@ def review_draft(
         memory.keep(sentence, codes, found)
         memory.keep_stated(sentence, proofs)
     return tuple(reviews)
+
+
+def _whole(evidence: Evidence, run: tuple[VerifiedCall, ...]) -> Evidence:
+    """The cited calls and every further one of the run."""
+    further = tuple(call for call in run if call.tool_call_id not in evidence.calls)
+    return Evidence({**evidence.calls, **read_evidence(further).calls})
 
 
 def _desk(sentence: Sentence, evidence: Evidence, asking: Desk) -> Desk:
