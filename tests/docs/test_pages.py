@@ -54,6 +54,27 @@ def test_no_link_leads_nowhere(page: Path) -> None:
     assert broken_links(page) == []
 
 
+def links_of(page: Path) -> set[Path]:
+    """What a page leads to."""
+    targets = re.findall(r"\]\(([^)#\s:]+)", page.read_text(encoding="utf-8"))
+    return {(page.parent / target).resolve() for target in targets}
+
+
+def test_the_list_of_pages_leads_to_every_page() -> None:
+    """Nobody has to know a page's name; the README leads to the list."""
+    index = ROOT / "docs" / "README.md"
+    unlisted = {page for page in (ROOT / "docs").glob("*.md")} - links_of(index) - {index}
+    assert unlisted == set()
+    assert index in links_of(ROOT / "README.md")
+
+
+def test_an_unlisted_page_would_be_seen(tmp_path: Path) -> None:
+    """The search above can fail."""
+    page = tmp_path / "page.md"
+    page.write_text("[one](one.md#a) and [x](https://example.org/two.md)")
+    assert links_of(page) == {tmp_path / "one.md"}
+
+
 def test_a_broken_page_would_be_seen(tmp_path: Path) -> None:
     """The searches above can fail."""
     page = tmp_path / "page.md"
