@@ -35,11 +35,15 @@ def make_commands(text: str) -> set[str]:
     return set(re.findall(r"(?m)(?:^|`|&& )make ([a-z][a-z-]*)", code_of(text)))
 
 
+def relative_links(page: Path) -> list[str]:
+    """What a page of this repository leads to, as written."""
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    return [target for target in targets if not re.match(r"[a-z]+:", target)]
+
+
 def broken_links(page: Path) -> list[str]:
     """Relative links of a page that lead nowhere."""
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
-    relative = [target for target in targets if not re.match(r"[a-z]+:", target)]
-    return [target for target in relative if not (page.parent / target).exists()]
+    return [link for link in relative_links(page) if not (page.parent / link).exists()]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
@@ -55,15 +59,14 @@ def test_no_link_leads_nowhere(page: Path) -> None:
 
 
 def links_of(page: Path) -> set[Path]:
-    """What a page leads to."""
-    targets = re.findall(r"\]\(([^)#\s:]+)", page.read_text(encoding="utf-8"))
-    return {(page.parent / target).resolve() for target in targets}
+    """The files that a page leads to."""
+    return {(page.parent / link).resolve() for link in relative_links(page)}
 
 
 def test_the_list_of_pages_leads_to_every_page() -> None:
     """Nobody has to know a page's name; the README leads to the list."""
     index = ROOT / "docs" / "README.md"
-    unlisted = {page for page in (ROOT / "docs").glob("*.md")} - links_of(index) - {index}
+    unlisted = set((ROOT / "docs").glob("*.md")) - links_of(index) - {index}
     assert unlisted == set()
     assert index in links_of(ROOT / "README.md")
 
