@@ -193,9 +193,14 @@ def _window(window: Window) -> str:
 def _usage(release: ReleaseRecord) -> str:
     usage = release.usage
     return (
-        f"{usage.tool_calls} tool calls in {usage.iterations} steps, {usage.duration_ms} ms,"
+        f"{_many(usage.tool_calls, 'tool call')} in {_many(usage.iterations, 'step')},"
+        f" {usage.duration_ms} ms,"
         f" {usage.tokens} tokens · evidence {release.provenance}"
     )
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _rule(char: str) -> str:

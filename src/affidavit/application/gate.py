@@ -157,10 +157,10 @@ def refuse_supplied(order: GateOrder) -> NoReturn:
     Raises InputRefused (RECORDED_REQUIRED).
     """
     raise InputRefused(
-        f"the {len(order.answer.tool_calls)} tool calls of this answer came with it; none of them "
-        "was recorded by us",
+        f"the tool calls of this answer ({len(order.answer.tool_calls)}) came with it; none of "
+        "them was recorded by us",
         code="RECORDED_REQUIRED",
-        hint="let the agent call its tools through the recording gateway, or leave "
+        hint="run the agent in the harness, which records its calls (docs/python.md), or leave "
         "--require-recorded out",
     )
 

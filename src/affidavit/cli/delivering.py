@@ -31,6 +31,8 @@ def list_deliveries(store: str, tenant: str, state: str, *, as_json: bool) -> No
     found = anyio.run(read)
     if as_json:
         say_json({"deliveries": [_shown(item) for item in found]})
+    elif not found:
+        say("no such delivery (docs/delivery.md says how results go out)")
     for item in () if as_json else found:
         tries = f"{item.attempts} attempts"
         told = (item.id, item.state, item.kind, item.destination, item.run_id, tries, item.code)

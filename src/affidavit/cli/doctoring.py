@@ -49,6 +49,12 @@ class Check:
     hint: str = ""
 
 
+NOT_CONFIGURED: Final = Check(
+    "back ends", True, "none is configured", "add one to affidavit.toml: docs/backends.md"
+)
+"""No failure: folders are diagnosed without any."""
+
+
 def doctor(store: str, *, as_json: bool) -> NoReturn:
     """Look at everything; exit 1 where something is missing. Nothing is changed."""
     settings = settings_in_force()
@@ -56,8 +62,7 @@ def doctor(store: str, *, as_json: bool) -> NoReturn:
     findings = anyio.run(probe_backends, config_of(settings))
     checks += [_backend(settings, finding) for finding in findings]
     if not findings:
-        hint = "add one to affidavit.toml: docs/backends.md"
-        checks.append(Check("back ends", True, "none is configured", hint))
+        checks.append(NOT_CONFIGURED)
     _show(checks, list(_in_force(settings)), as_json=as_json)
 
 
@@ -65,7 +70,8 @@ def check_tools(*, as_json: bool) -> NoReturn:
     """Ask each configured back end one cheap question; exit 1 where one does not answer."""
     settings = settings_in_force()
     findings = anyio.run(probe_backends, config_of(settings))
-    _show([_backend(settings, finding) for finding in findings], [], as_json=as_json)
+    checks = [_backend(settings, finding) for finding in findings] or [NOT_CONFIGURED]
+    _show(checks, [], as_json=as_json)
 
 
 def list_tools(*, as_json: bool) -> NoReturn:

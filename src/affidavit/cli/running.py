@@ -25,6 +25,9 @@ from affidavit.ports.store import RunHead, Store
 LISTED: Final = 50
 """Runs on one screen or two; `--json` lists as many."""
 
+QUESTION_MAX: Final = 120
+"""Characters of a question in the list: one run stays about one line."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Ask = Literal["cancel", "pause"]
@@ -37,8 +40,13 @@ def list_runs(store: str, *, as_json: bool) -> NoReturn:
         say_json({"runs": [_head_json(head) for head in heads]})
     for head in () if as_json else heads:
         word = str(head.outcome or ("PAUSED" if head.paused else head.state))
-        say(one_line(f"{head.run_id}  {_created(head)}  {word:<9}  {head.question}"))
+        say(one_line(f"{head.run_id}  {_created(head)}  {word:<9}  {_short(head.question)}"))
     raise SystemExit(0)
+
+
+def _short(question: str) -> str:
+    """The question in at most `QUESTION_MAX` characters; `--json` has it whole."""
+    return question if len(question) <= QUESTION_MAX else f"{question[: QUESTION_MAX - 1]}…"
 
 
 async def _heads(store: str) -> Sequence[RunHead]:

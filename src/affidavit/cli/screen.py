@@ -59,13 +59,19 @@ def one_line(text: str) -> str:
 
 def say(text: str) -> None:
     """A part of the answer, on standard output; it may hold several lines."""
-    sys.stdout.write(inert(text) + "\n")
+    try:
+        sys.stdout.write(inert(text) + "\n")
+    except BrokenPipeError:  # here, for Typer would leave with 1, which has a meaning of its own
+        leave_unheard()
 
 
 def tell(text: str) -> None:
-    """One line about the work, on standard error."""
-    sys.stderr.write(one_line(text) + "\n")
-    sys.stderr.flush()
+    """One line about the work, on standard error; the work goes on where nobody reads it."""
+    try:
+        sys.stderr.write(one_line(text) + "\n")
+        sys.stderr.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def to_json(value: object) -> str:

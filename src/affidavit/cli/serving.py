@@ -164,7 +164,7 @@ def _need_server() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise InputRefused(
-            f"the service needs {', '.join(missing)}, which is not installed",
+            f"the service needs packages that are not installed: {', '.join(missing)}",
             code="SERVER_MISSING",
             hint="pip install 'affidavit[server]'",
         )

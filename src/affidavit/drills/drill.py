@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from difflib import get_close_matches
 from functools import partial
 from typing import Final
 
@@ -91,9 +92,14 @@ def drill_named(fault: str) -> Drill:
         raise InputRefused(
             f"there is no fault {fault!r} to drill",
             code="FAULT_UNKNOWN",
-            hint=f"use one of {', '.join(FAULTS)}",
+            hint=f"{_near(fault)}use one of {', '.join(FAULTS)}",
         )
     return FAULTS[fault]
+
+
+def _near(fault: str) -> str:
+    near = get_close_matches(fault, FAULTS, 1)
+    return f"did you mean {near[0]}? " if near else ""
 
 
 async def run_drill(

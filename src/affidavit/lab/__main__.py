@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         _run(chosen)
     except RigError as error:
-        _say(f"error: {error}")
+        _say(f"affidavit: {error}")
         return 2
     except KeyboardInterrupt:
         _say("stopped")

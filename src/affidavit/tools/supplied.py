@@ -230,7 +230,7 @@ def _refused(pointer: str, what: str) -> InputRefused:
     return InputRefused(
         f"gate input, {pointer or '/'}: {what}",
         code="GATE_INPUT_REFUSED",
-        hint="The form is gate.schema.json; nothing but `draft` is read leniently.",
+        hint="the form: docs/gate.md and docs/gate.schema.json",
     )
 
 
