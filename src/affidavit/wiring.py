@@ -240,10 +240,10 @@ async def incident_world(
     It is sealed by `signer`, else by this installation's own key; then its anchors are told of it,
     too. Raises InputRefused for a folder that cannot be used, or a key; then nothing was started.
     """
-    sealing = sealing_of(settings, signer)
     # It reads whole tables: other runs and streams of this process go on meanwhile.
     incident = await to_thread.run_sync(load_incident, folder)
     try:
+        sealing = sealing_of(settings, signer)  # may make a key: nothing is left of a wrong folder
         catalogue = capture_catalogue(incident)
         yield _world_over(catalogue, store, listen, investigator, settings, sealing), incident
     finally:

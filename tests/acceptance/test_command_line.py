@@ -139,7 +139,7 @@ def test_an_altered_file_is_neither_verified_nor_shown(shell: Shell, incident: P
     verified = shell.run("verify", forged)
     assert verified.code == 1
     assert "ALTERED" in verified.out
-    assert "✗ digest" in verified.out
+    assert "✗ head" in verified.out
     shown = shell.run("show", forged)
     assert shown.code == 1
     assert shown.out == ""
