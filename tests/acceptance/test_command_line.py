@@ -541,7 +541,11 @@ def test_a_store_that_can_only_be_read_is_told_before_anything_runs(open_home: P
     before = sorted(open_home.rglob("*"))
     done = stranger.run("diagnose", "incident", "--json")
     assert done.code in {2, 4}
-    assert done.json["error"]["code"] in {"RUN_PERSISTENCE_FAILED", "STORE_UNREACHABLE"}
+    assert done.json["error"]["code"] in {
+        "RUN_PERSISTENCE_FAILED",
+        "STORE_UNREACHABLE",
+        "KEY_REFUSED",
+    }
     assert done.json["error"]["hint"]
     assert stranger.run("runs", "show", run_id).code in EXIT_OF.values()
     assert stranger.run("verify", run_id).code == 3
