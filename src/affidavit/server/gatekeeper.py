@@ -9,6 +9,7 @@ many are under way (429), how large the body is (413). Only then does the applic
 from __future__ import annotations
 
 import ipaddress
+import re
 import secrets
 import time
 from collections import Counter
@@ -54,6 +55,9 @@ UNDER_WAY_OF_TENANT_MAX: Final = 128
 """Requests at once, streams not counted: each is short, and more only wait for each other."""
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_HOST: Final = re.compile(r"(?P<name>\[[^\[\]]*\]|[^:\[\]]*)(?::[0-9]{0,5})?")
+"""A Host header (RFC 9110): a name or a bracketed address, and a port; nothing after it."""
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 
@@ -264,9 +268,9 @@ def _netloc(origin: str) -> str:
 
 
 def _name_of(host: str) -> str:
-    """The name in a Host header, without its port."""
-    name, bracket, _ = host.lower().partition("]")
-    return name + bracket if bracket else host.lower().partition(":")[0]
+    """The name in a Host header, without its port; "" for what is no name and port."""
+    shape = _HOST.fullmatch(host.lower())
+    return shape["name"] if shape else ""
 
 
 def _unauthorized(message: str) -> Problem:

@@ -23,7 +23,7 @@ from affidavit.server.driving import RunDriver
 from affidavit.server.feeds import Feeds
 from affidavit.server.gatekeeper import LOOPBACK_NAMES, Door
 from affidavit.server.hooks import Hooks
-from affidavit.server.keyring import Keyring
+from affidavit.server.keyring import NAME, Keyring
 from affidavit.server.logbook import LOGGER
 from affidavit.server.meters import Meters
 from affidavit.server.permits import Principal
@@ -83,6 +83,8 @@ class House:
         root = self.options.incidents
         if root is None or tenant == LOCAL_TENANT:
             return root
+        if NAME.fullmatch(tenant) is None:  # a ring of an older version may hold `..`
+            return None
         return root / tenant
 
 

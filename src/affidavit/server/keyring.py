@@ -35,8 +35,9 @@ OWNER_ONLY_FOLDER: Final = 0o700
 KEYS_MAX: Final = 10_000
 """Entries of one ring; a file of some 3 MB, read in a tenth of a second."""
 
-NAME: Final = re.compile(r"[\w.@-]{1,64}", re.ASCII)
-"""Of a key's owner, and of a tenant: what is written into runs and shown to approvers."""
+NAME: Final = re.compile(r"(?!\.{1,2}\Z)[\w.@-]{1,64}", re.ASCII)
+"""Of a key's owner, and of a tenant: what is written into runs and shown to approvers. A tenant is
+a folder's name too, and `.` and `..` would be another tenant's folder, or none of ours."""
 
 TOKEN: Final = re.compile(r"affk_([0-9a-f]{12})_([0-9A-Za-z_-]{43})", re.ASCII)
 
