@@ -64,6 +64,7 @@ PERMITS: Final[Mapping[tuple[str, str], Role | Access]] = MappingProxyType(
         ("GET", "/metrics"): Role.VIEWER,
         ("GET", "/"): Role.VIEWER,
         ("GET", "/runs/{run_id}"): Role.VIEWER,
+        ("GET", "/runs/{run_id}/report"): Role.VIEWER,
         ("GET", "/approvals"): Role.VIEWER,
         ("GET", "/drills"): Role.VIEWER,
         ("GET", "/health"): Role.VIEWER,
