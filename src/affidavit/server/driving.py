@@ -7,7 +7,7 @@ started it, or one that finds it after a crash.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from affidavit.ports.store import Store
 from affidavit.server.feeds import Feeds
 from affidavit.server.logbook import LOGGER
 from affidavit.server.meters import Meters
+from affidavit.server.traces import trace_run
 from affidavit.settings import Settings
 from affidavit.wiring import ceilings_of, gate_world, incident_world, models_of
 
@@ -85,6 +86,8 @@ class RunDriver:
         if isinstance(driven, ReleaseRecord):
             self.meters.ended.labels(str(driven.outcome)).inc()
             LOGGER.info("ended: %s", driven.outcome, extra={"run_id": run_id})
+            with suppress(RecordFailed):  # the run has ended; only its spans are missing
+                trace_run(await self.store.read(run_id))
         return driven
 
     @asynccontextmanager

@@ -13,6 +13,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Generic, Literal, TypeVar
 
@@ -40,6 +41,16 @@ _CALLERS_FAULT: Final = re.compile(
     r"HTTP_4\d\d|BAD_REQUEST|CONFLICT|FORBIDDEN|NOT_FOUND|RESULT_LIMIT|UNAUTHORIZED|CANCELLED"
 )
 """Codes that say nothing about a back end's health: it answered, and the question was wrong."""
+
+
+SCHEMAS_KEPT: Final = 256
+"""Argument schemas that are worked out once: more tools than that no process has."""
+
+
+@lru_cache(maxsize=SCHEMAS_KEPT)
+def _schema_of(arguments: type[Record]) -> Mapping[str, object]:
+    """The JSON Schema of an argument record; one costs a millisecond, and a world asks for ten."""
+    return MappingProxyType(arguments.model_json_schema())
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +105,7 @@ class Tool(Generic[A]):
             description=self.description,
             source_type=self.source_type,
             evidence_class=self.evidence_class,
-            arguments=self.arguments.model_json_schema(),
+            arguments=dict(_schema_of(self.arguments)),
             effect=self.effect,
             polling=self.polling,
             polls_max=self.polls_max if self.polling else 0,
