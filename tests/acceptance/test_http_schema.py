@@ -75,6 +75,7 @@ def test_the_description_has_every_route_with_its_role(tmp_path: Path) -> None:
     assert {path for _, path in hidden} == {
         "/",
         "/runs/{run_id}",
+        "/runs/{run_id}/report",
         "/approvals",
         "/drills",
         "/health",

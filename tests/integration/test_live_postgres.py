@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,20 +60,27 @@ class Server:
         return PostgresLookup("main", table, "", OutgoingTable(hosts=("127.0.0.1",)))
 
 
+def programs_of_postgres() -> Path:
+    """Where the server's programs lie: on the PATH, or where Debian keeps each version's."""
+    found = shutil.which("postgres")
+    versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
+    if found is None and versions:
+        return versions[-1].parent
+    needs("postgres")
+    return Path(found or "").resolve().parent
+
+
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """PostgreSQL refuses to run as root: then it runs as nobody."""
-    needs("postgres")
-    programs = Path(shutil.which("postgres") or "").resolve().parent
+    programs = programs_of_postgres()
     folder = tmp_path_factory.mktemp("postgres")
-    data, port = folder / "data", free_port()
+    # Folders of tests are closed to other users, also to the one that the server runs as.
+    data, port = Path(tempfile.mkdtemp(prefix="affidavit-postgres-")), free_port()
     user: str | None = None
     if os.geteuid() == 0:
         user = "nobody"
-        data.mkdir()
         shutil.chown(data, user)
-        for above in (folder, *folder.parents[:2]):
-            above.chmod(above.stat().st_mode | 0o055)
         assert pwd.getpwnam(user)
     as_user = [] if user is None else ["setpriv", f"--reuid={user}", "--clear-groups"]
     made = subprocess.run(
@@ -89,6 +97,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             assert time.monotonic() < until_s, (folder / "postgres.log").read_text()
             time.sleep(0.1)
         yield Server(port)
+    shutil.rmtree(data, ignore_errors=True)
 
 
 @pytest.fixture

@@ -174,7 +174,11 @@ def one_cut_short(folder: Path) -> Path:
         (a_text, "STORE_DAMAGED", "damaged or no database"),
         (a_short_text, "STORE_DAMAGED", "damaged or no database"),
         (another_program, "STORE_FOREIGN", "of another program"),
-        (a_newer_one, "STORE_NEWER", "written by a newer Affidavit (version 3, this one knows 2)"),
+        (
+            a_newer_one,
+            "STORE_NEWER",
+            f"a newer Affidavit (version {SCHEMA_VERSION + 1}, this one knows {SCHEMA_VERSION})",
+        ),
         (one_without_a_table, "STORE_DAMAGED", "no such table"),
         (one_with_a_broken_page, "STORE_DAMAGED", "damaged"),
         (one_cut_short, "STORE_DAMAGED", "damaged"),

@@ -212,6 +212,7 @@ async function showHealth() {
   $("figures").replaceChildren(...Object.entries(figures).flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
   $("backends").replaceChildren(...told.back_ends.map((end) =>
     add(make("li"), word(end.status, end.status), make("span", end.name), make("span", end.says, "note"))));
+  $("figures").setAttribute("aria-busy", "false");
 }
 
 press($("logout"), async () => { await ask("/logout", {}); location.assign("/login"); });
