@@ -154,6 +154,15 @@ def head_signer(settings: Settings | None = None) -> Signer:
     return _signer(settings, Purpose.RUN_HEADS)
 
 
+def refuse_bad_key(settings: Settings) -> None:
+    """A key that is there and cannot be used is refused before a store is made; none is made.
+
+    Raises InputRefused as `head_signer` does.
+    """
+    if KeyFolder(settings.signing.key_folder(os.environ)).holds(Purpose.RUN_HEADS):
+        head_signer(settings)
+
+
 def _signer(settings: Settings | None, purpose: Purpose) -> Signer:
     signing = (settings or read_settings(os.environ, Path.cwd())).signing
     try:

@@ -59,12 +59,17 @@ class KeyFolder:
         self.load(purpose)
         return KeyFileSigner(self, purpose)
 
+    def holds(self, purpose: Purpose) -> bool:
+        """Whether there is a key of that purpose, usable or not."""
+        place = self._place(purpose)
+        return place.exists() or place.is_symlink()
+
     def load(self, purpose: Purpose) -> Ed25519PrivateKey:
         """The key in force, made if there is none; no other purpose may have the same one."""
         with _explained(self.folder):
             self._make_folder()
             place = self._place(purpose)
-            if not place.exists() and not place.is_symlink():
+            if not self.holds(purpose):
                 self._put(place, new_key(), anew=True)
             key = _read_key(place)
             self._refuse_shared(purpose, key)

@@ -40,7 +40,14 @@ from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import Paused, World, drive, start, stored_release
 from affidavit.ports.store import Store
 from affidavit.settings import Settings
-from affidavit.wiring import LiveOrder, incident_world, request_of, sealing_of, world_again
+from affidavit.wiring import (
+    LiveOrder,
+    incident_world,
+    refuse_bad_key,
+    request_of,
+    sealing_of,
+    world_again,
+)
 
 DEMO_INCIDENT: Final = "slow-storefront"
 DEMO_FILE: Final = Path("demo.affidavit")
@@ -166,6 +173,7 @@ async def _diagnose(order: Order) -> int:
             settings=order.settings,
         )
         thinking = think_with(order.thinkers, bare, request, order.settings)
+        refuse_bad_key(order.settings)
         async with runs_at(order.store, may_make=True) as store:
             sealing = sealing_of(order.settings)
             world = replace(
