@@ -10,7 +10,6 @@ nothing compressed is accepted (a small answer must not unpack to a large one).
 from __future__ import annotations
 
 import base64
-import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
@@ -230,8 +229,3 @@ def read_secret(variable: str, file: str, environment: Mapping[str, str]) -> str
             hint="set the variable, or put one line into the file",
         )
     return value
-
-
-def environment_now() -> Mapping[str, str]:
-    """The variables of this process."""
-    return os.environ

@@ -45,10 +45,6 @@ class Signal(StrEnum):
     SATURATION = "saturation"
 
 
-FROM_SPANS: Final = frozenset({Signal.EDGE, Signal.SELF_TIME})
-"""Where these could be measured, time is placed exactly, and latency metrics, which every caller
-of a slow service shares, say nothing more."""
-
 FROM_METRICS: Final = frozenset({Signal.LATENCY, Signal.CLIENT_LATENCY})
 
 

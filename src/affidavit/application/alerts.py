@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal
@@ -289,8 +289,3 @@ def _plain(text: str) -> str:
     """A label's value as a word of a question: nothing that could be more than a word."""
     kept = "".join(sign for sign in text if sign.isalnum() or sign in " ._-/")
     return kept[:NAME_CHARS_MAX].strip() or "an alert"
-
-
-def first_words(notices: Sequence[AlertNotice]) -> str:
-    """The names of the alerts, for a title."""
-    return ", ".join(sorted({_plain(notice.name) for notice in notices}))[:NAME_CHARS_MAX]

@@ -50,7 +50,6 @@ from affidavit.wiring import (
 )
 
 DEMO_INCIDENT: Final = "slow-storefront"
-DEMO_FILE: Final = Path("demo.affidavit")
 
 QUESTION_CHARS_MAX: Final = 2_000
 """A question fits a paragraph; what is longer is a report already."""

@@ -19,10 +19,3 @@ SALT_BYTES: Final = 32
 def commit(raw: bytes) -> bytes:
     """The response with a fresh salt before it."""
     return secrets.token_bytes(SALT_BYTES) + raw
-
-
-def open_raw(content: bytes) -> bytes:
-    """The response in a stored artifact. Raises ValueError for what is too short to be one."""
-    if len(content) < SALT_BYTES:
-        raise ValueError("no salt stands before this response")
-    return content[SALT_BYTES:]

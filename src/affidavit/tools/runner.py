@@ -51,9 +51,6 @@ KILL_PAUSE_S: Final = 0.025
 MARK: Final = "AFFIDAVIT_CALL"
 """The environment variable by which a process is known as ours, wherever it hides."""
 
-ERROR_BYTES_MAX: Final = 16_384
-"""Of what a program complains; read so that it does not block on a full pipe, and thrown away."""
-
 
 def in_thread(function: Callable[P, bytes]) -> Callable[P, Awaitable[bytes]]:
     """A blocking function as a tool's `fetch` or `perform`.

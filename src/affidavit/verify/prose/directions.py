@@ -119,9 +119,3 @@ def _series(
         and (window is None or window[0] <= record.at <= window[1])
     )  # fmt: skip
     return [number for _, _, number in timed]
-
-
-def has_direction(text: str, direction: str) -> bool:
-    """Whether a text says the direction in words."""
-    stems = {stem(word) for word in text.split()}
-    return bool(stems & (UP if direction == "up" else DOWN))

@@ -228,12 +228,6 @@ UNKNOWN: Final = (
 )  # fmt: skip
 """What says that something is not known; it claims no fact but the question."""
 
-UNKNOWN_SOFT: Final = (
-    "not visible", "not shown", "not seen", "not evident", "not apparent", "not recorded",
-    "not looked at", "not examined", "not read", "not checked", "not covered", "not part of",
-    "not investigated", "not available here",
-)  # fmt: skip
-"""The same, of a question alone ("what held the lock is not visible"); else these deny."""
 
 NUMBERS: Final[Mapping[str, int]] = MappingProxyType(
     {

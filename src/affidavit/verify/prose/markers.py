@@ -11,7 +11,6 @@ from affidavit.verify.prose.lexicon import CAUSED_BY, CAUSES, UNKNOWN, Role
 from affidavit.verify.prose.tokens import Kind, Token
 
 _SINCE: Final = re.compile(r"\bsince (?!\d|about|then|the |at |yesterday|midnight|noon|early|late)")
-_NOT_CAUSE: Final = frozenset({"so far", "so called", "root cause is not", "so that"})
 
 
 def _pattern(markers: tuple[str, ...]) -> re.Pattern[str]:
@@ -24,9 +23,6 @@ def _pattern(markers: tuple[str, ...]) -> re.Pattern[str]:
 _BY: Final = _pattern(CAUSED_BY)
 _OF: Final = _pattern(CAUSES)
 _OPEN: Final = _pattern(UNKNOWN)
-_QUESTION: Final = re.compile(
-    r"(?<![\w-])(?:why|what|who|which|whether|how|where|when|that|the (?:reason|cause)s?|the origin)(?![\w-])"
-)
 
 
 _TROUBLE: Final = r"(?:problem|issue|incident|fault|error|failure|outage|trouble|symptom)s?"
@@ -84,11 +80,6 @@ def is_open(text: str, tokens: tuple[Token, ...]) -> bool:
     low = _unquoted(text, tokens).casefold()
     found = _OPEN.search(low)
     return found is not None and not low.startswith(" by ", found.end())
-
-
-def is_question(text: str) -> bool:
-    """Whether an English text asks for what it says is unknown."""
-    return _QUESTION.search(text.casefold()) is not None
 
 
 def causal_in(text: str, tokens: tuple[Token, ...]) -> Causal | None:

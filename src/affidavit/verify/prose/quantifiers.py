@@ -190,10 +190,6 @@ def _value(clause: Clause, token: Token) -> bool:
     return names_thing(clause.tokens, place) and token.kind is Kind.NUMBER
 
 
-def _names_before(clause: Clause, place: int) -> bool:
-    return any(token.kind is Kind.NAME for token in clause.tokens[:place])
-
-
 def _sides(clause: Clause, place: int) -> tuple[list[Token], list[Token]]:
     """The words that say over what ("each unhealthy target"), and the rest of the clause.
 

@@ -139,12 +139,6 @@ def _without_source(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     return tokens[place:] if place < len(tokens) else ()
 
 
-def is_only_unknown(clause: Clause, text: str) -> bool:
-    """Whether a clause says no more than that something is not known: "，尚不清楚"."""
-    found = read_unknown(clause, text)
-    return found is not None and not found.said and not found.beside
-
-
 def asks(tokens: tuple[Token, ...]) -> Unknown | None:
     """What a clause without such a phrase asks, for one that stands beside a phrase alone."""
     found = _read(_trim(tokens), soft=False)

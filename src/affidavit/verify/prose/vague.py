@@ -23,7 +23,6 @@ _SHARES: Final = {
     "三分之一": Decimal(1) / 3, "thirds": Decimal(2) / 3, "三分之二": Decimal(2) / 3,
     "quarter": Decimal("0.25"), "四分之一": Decimal("0.25"), "quarters": Decimal("0.75"),
 }  # fmt: skip
-_OF_SUPERLATIVE: Final = frozenset("at the".split())
 _STOPS: Final = frozenset(
     "of the is are was were be have has had in on at by to from 的 了 为 是 都 被 个 条".split()
 )

@@ -14,7 +14,7 @@ from affidavit.contract.statement import EdgeStatement, PathStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView, RecordView
-from affidavit.verify.statements.words import names_in, stems_of
+from affidavit.verify.statements.words import names_in
 
 Hop = tuple[str, int]
 _ID_NAMES = ("spanid", "span_id", "id")
@@ -87,13 +87,3 @@ def spans(call: CallView) -> Iterator[tuple[RecordView, RecordView]]:
 def _cell(record: RecordView, names: tuple[str, ...]) -> str:
     held: Mapping[str, str] = {field.name.casefold(): field.text for field in record.fields}
     return next((held[name] for name in names if held.get(name)), "")
-
-
-def unknown_hop(hops: tuple[str, ...], calls: tuple[CallView, ...]) -> bool:
-    """Whether an entity of a path is named by no record at all."""
-    return any(
-        not any(
-            stems_of(hop) <= call.about_stems or hop.casefold() in call.by_name for call in calls
-        )
-        for hop in hops
-    )

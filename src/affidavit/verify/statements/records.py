@@ -82,16 +82,6 @@ class RecordView:
         return stems_of(self.told or self.stated)
 
     @cached_property
-    def own_names(self) -> frozenset[str]:
-        """The names in what no caller could have written."""
-        return names_in(self.own) | names_in(self.subject)
-
-    @cached_property
-    def own_stems(self) -> frozenset[str]:
-        """The stems in what no caller could have written."""
-        return stems_of(self.own) | stems_of(self.subject)
-
-    @cached_property
     def squeezed(self) -> str:
         """The record's text with its runs of space made one."""
         return " ".join(self.text.split())
