@@ -28,6 +28,7 @@ from affidavit.ports.model import (
     encode_answer,
     encode_request,
 )
+from affidavit.ports.wrapped_model import WrappedModel
 
 FORMAT: Final = "affidavit.transcript/1"
 
@@ -36,7 +37,7 @@ TRANSCRIPT_BYTES_MAX: Final = 100_000_000
 
 
 @dataclass(slots=True)
-class RecordingModel:
+class RecordingModel(WrappedModel):
     """Asks another model, and writes each call down before anybody sees the answer."""
 
     inner: Model
@@ -53,31 +54,6 @@ class RecordingModel:
                 code="TRANSCRIPT_REFUSED",
                 hint="name a file that is not there yet",
             ) from None
-
-    @property
-    def name(self) -> str:
-        """The other model's."""
-        return self.inner.name
-
-    @property
-    def vendor(self) -> str:
-        """The other model's."""
-        return self.inner.vendor
-
-    @property
-    def window_tokens(self) -> int:
-        """The other model's."""
-        return self.inner.window_tokens
-
-    @property
-    def price(self) -> Price | None:
-        """The other model's."""
-        return self.inner.price
-
-    @property
-    def answer_timeout_s(self) -> float:
-        """The other model's."""
-        return self.inner.answer_timeout_s
 
     async def complete(self, request: ModelRequest) -> ModelAnswer:
         """The other model's answer, on record. Raises what it raises, on record too."""

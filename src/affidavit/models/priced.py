@@ -4,39 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from affidavit.ports.model import Model, ModelAnswer, ModelRequest, Price
+from affidavit.ports.model import Model, Price
+from affidavit.ports.wrapped_model import WrappedModel
 
 
 @dataclass(frozen=True, slots=True)
-class PricedModel:
+class PricedModel(WrappedModel):
     """Another model, at a price (`ports.model.Model`)."""
 
     inner: Model
-    price: Price
+    at: Price
 
     @property
-    def name(self) -> str:
-        """The model's own."""
-        return self.inner.name
-
-    @property
-    def vendor(self) -> str:
-        """The model's own."""
-        return self.inner.vendor
-
-    @property
-    def window_tokens(self) -> int:
-        """The model's own."""
-        return self.inner.window_tokens
-
-    @property
-    def answer_timeout_s(self) -> float:
-        """The model's own."""
-        return self.inner.answer_timeout_s
-
-    async def complete(self, request: ModelRequest) -> ModelAnswer:
-        """The model's own answer."""
-        return await self.inner.complete(request)
+    def price(self) -> Price:
+        """The configured one, whatever the model itself says."""
+        return self.at
 
 
 def at_price(model: Model, price: Price | None) -> Model:

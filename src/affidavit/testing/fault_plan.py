@@ -16,8 +16,9 @@ import anyio
 from affidavit.contract.errors import ToolFailed
 from affidavit.contract.evidence import Scope
 from affidavit.contract.record import Record
-from affidavit.ports.model import Model, ModelAnswer, ModelRequest, Price, model_failure
+from affidavit.ports.model import Model, ModelAnswer, ModelRequest, model_failure
 from affidavit.ports.store import Store
+from affidavit.ports.wrapped_model import WrappedModel
 from affidavit.testing.faulty_store import Fault, FaultyStore
 from affidavit.tools.catalogue import Tool
 
@@ -49,35 +50,10 @@ class FaultPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class DownModel:
+class DownModel(WrappedModel):
     """A model whose provider answers 500, always (`ports.model.Model`)."""
 
     inner: Model
-
-    @property
-    def name(self) -> str:
-        """The model's own."""
-        return self.inner.name
-
-    @property
-    def vendor(self) -> str:
-        """The model's own."""
-        return self.inner.vendor
-
-    @property
-    def window_tokens(self) -> int:
-        """The model's own."""
-        return self.inner.window_tokens
-
-    @property
-    def price(self) -> Price | None:
-        """The model's own."""
-        return self.inner.price
-
-    @property
-    def answer_timeout_s(self) -> float:
-        """The model's own."""
-        return self.inner.answer_timeout_s
 
     async def complete(self, request: ModelRequest) -> ModelAnswer:
         """No answer."""
