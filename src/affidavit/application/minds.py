@@ -7,10 +7,13 @@ of that run: it knows what was spent and what was answered before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from affidavit.agents.react import ReactInvestigator, frame_of
 from affidavit.contract.agent import AgentRequest
+from affidavit.contract.errors import InputRefused
+from affidavit.contract.journal import Entry
 from affidavit.core.breaker import Circuits
 from affidavit.core.run import Run
 from affidavit.diagnose import World
@@ -71,3 +74,19 @@ class ModelMind:
 def _window(models: tuple[Model, ...]) -> int:
     """The smallest window: a request has to fit into the model that it is handed over to."""
     return min(item.window_tokens for item in models)
+
+
+def as_begun(choices: Iterable[World], run_id: str, first: Entry) -> World:
+    """The first of these worlds in which think whom the run's first line names.
+
+    Raises InputRefused (MODEL_NEEDED) where none does: a run has one author and one judge.
+    """
+    agent, judge = str(first.data["agent"]), str(first.data["judge"])
+    for world in choices:
+        if (agent, judge) == (world.collection.investigator.name, world.examiner.judge.name):
+            return world
+    raise InputRefused(
+        f"run {run_id} was begun by {agent}, judged by {judge}",
+        code="MODEL_NEEDED",
+        hint="go on with the same --model and --judge: affidavit runs resume",
+    )

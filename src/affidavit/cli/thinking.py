@@ -8,7 +8,7 @@ from pathlib import Path
 
 from affidavit.adapters.model_names import open_model
 from affidavit.adapters.transcript_model import RecordingModel, ReplayModel
-from affidavit.application.minds import ModelMind
+from affidavit.application.minds import ModelMind, as_begun
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
 from affidavit.diagnose import World
@@ -101,17 +101,11 @@ async def think_again(
     if content is None:
         return world  # driving it will say that it has expired
     asked = AgentRequest.model_validate_json(content)
-    began = (str(lines[0].data["agent"]), str(lines[0].data["judge"]))
-    bare, configured = Thinkers(), thinkers.or_configured(settings)
-    # What the settings say today need not be what the run was begun with; a supplied answer has
-    # its author already.
-    choices = (configured, replace(configured, models=()), *([bare] if thinkers == bare else []))
-    for choice in choices:
-        bound = under_ceilings(think_with(choice, world, asked, settings), store, settings)
-        if began == (bound.collection.investigator.name, bound.examiner.judge.name):
-            return bound
-    raise InputRefused(
-        f"run {run_id} was begun by {began[0]}, judged by {began[1]}",
-        code="MODEL_NEEDED",
-        hint="go on with the same --model and --judge",
+    bare = Thinkers()
+    # What the settings say today need not be what the run was begun with.
+    choices = (thinkers.or_configured(settings), *([bare] if thinkers == bare else []))
+    worlds = (
+        under_ceilings(think_with(choice, world, asked, settings), store, settings)
+        for choice in choices
     )
+    return as_begun(worlds, run_id, lines[0])

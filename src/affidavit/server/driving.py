@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from affidavit.application.gate import order_digest, reread
-from affidavit.application.minds import ModelMind
+from affidavit.application.minds import ModelMind, as_begun
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused, LeaseLost, RecordFailed
+from affidavit.contract.journal import Entry
 from affidavit.contract.report import ReleaseRecord
 from affidavit.diagnose import Paused, World, drive
 from affidavit.models.roster import Roster
@@ -31,10 +32,6 @@ OpenWorld = Callable[[AgentRequest], AbstractAsyncContextManager[World] | None]
 Its driver is to tell `Feeds.hear`."""
 
 
-Names = tuple[str, str]
-"""An agent's and a judge's, as a run's first line has them."""
-
-
 def think(world: World, request: AgentRequest, settings: Settings) -> World:
     """The world in which the configured models think, within the day's ceilings; as it is where
     none are configured. Raises InputRefused for a model that cannot be opened."""
@@ -47,19 +44,12 @@ def think(world: World, request: AgentRequest, settings: Settings) -> World:
     return ModelMind(Roster(authors, judges), ceilings).named(world, request)
 
 
-def think_again(world: World, request: AgentRequest, settings: Settings, began: Names) -> World:
-    """The world of a run that goes on, with the thinkers that it began with.
+def think_again(world: World, request: AgentRequest, settings: Settings, first: Entry) -> World:
+    """The world of a run that goes on, with the thinkers that its first line names.
 
     Raises InputRefused (MODEL_NEEDED) where the settings name others by now.
     """
-    for choice in (think(world, request, settings), world):
-        if began == (choice.collection.investigator.name, choice.examiner.judge.name):
-            return choice
-    raise InputRefused(
-        f"run {request.run_id} was begun by {began[0]}, judged by {began[1]}",
-        code="MODEL_NEEDED",
-        hint="go on with it by name: affidavit runs resume --model --judge",
-    )
+    return as_begun((think(world, request, settings), world), request.run_id, first)
 
 
 @dataclass(slots=True)
@@ -92,7 +82,7 @@ class RunDriver:
 
     @asynccontextmanager
     async def _world_of(self, run_id: str) -> AsyncIterator[World]:
-        request, began = await self._begun(run_id)
+        request, first = await self._begun(run_id)
         handed_in = order_digest(request.source)
         if handed_in is not None:
             content = await self.store.artifact(run_id, handed_in)
@@ -101,12 +91,12 @@ class RunDriver:
             bare = gate_world(
                 reread(content), self.store, listen=self.feeds.hear, settings=self.settings
             )
-            yield think_again(bare, request, self.settings, began)
+            yield think_again(bare, request, self.settings, first)
             return
         other = self.further(request)
         if other is not None:
             async with other as world:
-                yield think_again(world, request, self.settings, began)
+                yield think_again(world, request, self.settings, first)
             return
         if request.source is None:
             raise _expired(run_id)
@@ -114,17 +104,16 @@ class RunDriver:
             Path(request.source), self.store, listen=self.feeds.hear, settings=self.settings
         )
         async with opened as (world, _):
-            yield think_again(world, request, self.settings, began)
+            yield think_again(world, request, self.settings, first)
 
-    async def _begun(self, run_id: str) -> tuple[AgentRequest, Names]:
-        """The run's request, and the names of its agent and judge."""
+    async def _begun(self, run_id: str) -> tuple[AgentRequest, Entry]:
+        """The run's request and its first line, which names its agent and its judge."""
         lines = await self.store.read(run_id)
         address = str(lines[0].data["request_digest"]) if lines else ""
         content = await self.store.artifact(run_id, address)
         if content is None:
             raise _expired(run_id)
-        first = lines[0].data
-        return AgentRequest.model_validate_json(content), (str(first["agent"]), str(first["judge"]))
+        return AgentRequest.model_validate_json(content), lines[0]
 
 
 def _expired(run_id: str) -> InputRefused:
