@@ -51,13 +51,26 @@ from affidavit.release.findings import Findings, findings_after
 from affidavit.release.material import Gathered
 from affidavit.release.publish import Frame, release_record
 
-Seal = Callable[
-    [Sequence[Entry], Mapping[str, bytes], ReleaseRecord, SealedHead | None],
-    tuple[bytes, SealedHead],
-]
-"""Turns a decided run into its signed file's bytes and its head, which follows the tenant's last
-one; given from above: this page knows neither format nor key. Raises `RecordFailed` where nothing
-can be signed: then nothing is decided (L5)."""
+
+class Seal(Protocol):
+    """Turns a decided run into its signed file's bytes and its head, which follows the last one of
+    its tenant; given from above: this page knows neither format nor key."""
+
+    def ready(self) -> None:
+        """A run that could not be sealed at its end is not begun (K0). Raises `RecordFailed`."""
+        ...
+
+    def __call__(
+        self,
+        entries: Sequence[Entry],
+        contents: Mapping[str, bytes],
+        release: ReleaseRecord,
+        last: SealedHead | None,
+        /,
+    ) -> tuple[bytes, SealedHead]:
+        """Raises `RecordFailed` where nothing can be signed: then nothing is decided (L5)."""
+        ...
+
 
 Tell = Callable[[SealedHead], Awaitable[None]]
 """Told of each sealed head once its run is published; takes nothing back."""
@@ -288,7 +301,8 @@ async def start(world: World, request: AgentRequest, artifacts: tuple[Artifact, 
 
     `artifacts` are what it was handed beside its request. Raises InputRefused for a request that
     is not legal, that nobody lets start, whose limits cannot hold it, or whose run the store has
-    already, and RecordFailed when the store, or the audit, cannot take note of it. The audit knows
+    already, and RecordFailed when the store, or the audit, cannot take note of it, or nothing could
+    seal it. The audit knows
     of a start that failed.
     """
     guards = world.collection.guards
@@ -298,6 +312,7 @@ async def start(world: World, request: AgentRequest, artifacts: tuple[Artifact, 
         guards.admit(request)
         if world.mind is not None:
             world.mind.admit(request)
+        world.seal.ready()
         await _create(world, request, artifacts)
     except AffidavitError as refused:
         await guards.block(request, Blocked("", "", refused.code))

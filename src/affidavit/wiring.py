@@ -146,27 +146,18 @@ def models_of(names: Iterable[str], settings: Settings) -> tuple[Model, ...]:
 
 
 def head_signer(settings: Settings | None = None) -> Signer:
-    """Who signs this installation's run heads: its own key, made now if there is none.
+    """Who signs this installation's run heads: its own key, made when the first run begins.
 
-    Raises InputRefused (KEY_REFUSED, KEY_UNREADABLE, SIGNING_MISSING): a run that could not be
-    sealed at its end is not begun (K0).
+    Raises InputRefused (KEY_REFUSED, KEY_UNREADABLE, SIGNING_MISSING) for a key that is there and
+    cannot be used: before anything else is made.
     """
     return _signer(settings, Purpose.RUN_HEADS)
-
-
-def refuse_bad_key(settings: Settings) -> None:
-    """A key that is there and cannot be used is refused before a store is made; none is made.
-
-    Raises InputRefused as `head_signer` does.
-    """
-    if KeyFolder(settings.signing.key_folder(os.environ)).holds(Purpose.RUN_HEADS):
-        head_signer(settings)
 
 
 def _signer(settings: Settings | None, purpose: Purpose) -> Signer:
     signing = (settings or read_settings(os.environ, Path.cwd())).signing
     try:
-        return KeyFolder(signing.key_folder(os.environ)).signer(purpose)
+        return KeyFolder(signing.key_folder(os.environ)).signer_later(purpose)
     except RecordFailed as failed:
         raise InputRefused(failed.message, code=failed.code, hint=failed.hint) from failed
 
@@ -252,7 +243,7 @@ async def incident_world(
     # It reads whole tables: other runs and streams of this process go on meanwhile.
     incident = await to_thread.run_sync(load_incident, folder)
     try:
-        sealing = sealing_of(settings, signer)  # may make a key: nothing is left of a wrong folder
+        sealing = sealing_of(settings, signer)
         catalogue = capture_catalogue(incident)
         yield _world_over(catalogue, store, listen, investigator, settings, sealing), incident
     finally:

@@ -37,6 +37,17 @@ def error_of(done: Any) -> dict[str, str]:
     return error
 
 
+@pytest.mark.spec("K0")
+@pytest.mark.parametrize("store", ["oracle:x", "sqlite:no/such/folder/x.db"])
+def test_a_store_that_is_refused_leaves_nothing_behind(shell: Shell, store: str) -> None:
+    """Neither a store nor the key that would have sealed the run."""
+    answer = written(shell, report())
+    done = shell.run("gate", answer, "--store", store, "--json")
+    assert done.code == 2
+    assert error_of(done)["code"] in {"STORE_URL_UNKNOWN", "STORE_FOLDER_MISSING"}
+    assert list(shell.home.iterdir()) == [answer]
+
+
 @pytest.mark.spec("C12", "N18", "A5", "K8")
 def test_an_answer_is_published_as_supplied_everywhere(shell: Shell) -> None:
     """gate → verify, show, timeline, runs show, runs resume: one answer, and always supplied."""

@@ -67,6 +67,9 @@ class MemorySigner:
         """See `Signer.purpose`."""
         return self._purpose
 
+    def ready(self) -> None:
+        """It was made with this object."""
+
     def sign(self, message: bytes) -> Signature:
         """See `Signer.sign`."""
         return sign_with(self._key, message)

@@ -59,6 +59,13 @@ class KeyFolder:
         self.load(purpose)
         return KeyFileSigner(self, purpose)
 
+    def signer_later(self, purpose: Purpose) -> KeyFileSigner:
+        """The signer of that purpose. A key that is there and cannot be used is refused now; one
+        that is not there is made when it is first needed."""
+        if self.holds(purpose):
+            self.load(purpose)
+        return KeyFileSigner(self, purpose)
+
     def holds(self, purpose: Purpose) -> bool:
         """Whether there is a key of that purpose, usable or not."""
         place = self._place(purpose)
@@ -202,6 +209,10 @@ class KeyFileSigner:
 
     keys: KeyFolder
     purpose: Purpose
+
+    def ready(self) -> None:
+        """See `Signer.ready`."""
+        self.keys.load(self.purpose)
 
     def sign(self, message: bytes) -> Signature:
         """See `Signer.sign`."""

@@ -50,6 +50,10 @@ class Sealer:
 
     signer: Signer
 
+    def ready(self) -> None:
+        """Raises RecordFailed where nothing could be signed."""
+        self.signer.ready()
+
     def __call__(
         self,
         entries: Sequence[Entry],

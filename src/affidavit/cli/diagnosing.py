@@ -14,7 +14,6 @@ from typing import Final, NoReturn
 import anyio
 
 import affidavit
-from affidavit.adapters.ed25519_signer import MemorySigner
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.affidavit.narration import Narrator
 from affidavit.application.alerts import LIVE
@@ -40,14 +39,7 @@ from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import Paused, World, drive, start, stored_release
 from affidavit.ports.store import Store
 from affidavit.settings import Settings
-from affidavit.wiring import (
-    LiveOrder,
-    incident_world,
-    refuse_bad_key,
-    request_of,
-    sealing_of,
-    world_again,
-)
+from affidavit.wiring import LiveOrder, incident_world, request_of, world_again
 
 DEMO_INCIDENT: Final = "slow-storefront"
 
@@ -147,7 +139,7 @@ def _check_question(question: str) -> None:
 
 
 async def _diagnose(order: Order) -> int:
-    """The folder first, then the store, then the key: what is refused leaves nothing behind."""
+    """The folder first, then the store: a folder that is refused leaves nothing behind."""
     if is_live(order.source):
         return await _diagnose_live(order)
     if order.service or order.since:
@@ -157,11 +149,7 @@ async def _diagnose(order: Order) -> int:
             hint="an incident folder has its own window and service",
         )
     async with incident_world(
-        order.source,
-        MemoryStore(),
-        listen=Watcher(),
-        settings=order.settings,
-        signer=MemorySigner(),
+        order.source, MemoryStore(), listen=Watcher(), settings=order.settings
     ) as (bare, incident):
         request = request_of(
             incident,
@@ -172,15 +160,8 @@ async def _diagnose(order: Order) -> int:
             settings=order.settings,
         )
         thinking = think_with(order.thinkers, bare, request, order.settings)
-        refuse_bad_key(order.settings)
         async with runs_at(order.store, may_make=True) as store:
-            sealing = sealing_of(order.settings)
-            world = replace(
-                thinking,
-                driver=replace(bare.driver, store=store),
-                seal=sealing.seal,
-                tell=sealing.tell,
-            )
+            world = replace(thinking, driver=replace(bare.driver, store=store))
             world = under_ceilings(world, store, order.settings)
             await start(world, request)
             tell(f"run {request.run_id}: {request.question}")

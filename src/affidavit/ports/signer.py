@@ -47,6 +47,13 @@ class Signer(Protocol):
         """What this key may sign."""
         ...
 
+    def ready(self) -> None:
+        """Once this returned, there is a key that may be used: it is made now if there is none.
+
+        Raises `RecordFailed` as `sign` does.
+        """
+        ...
+
     def sign(self, message: bytes) -> Signature:
         """The signature over exactly these bytes, made now, with the key in force now.
 
