@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import sys
 import time
@@ -84,7 +85,10 @@ def test_a_retracted_answer_is_called_so_wherever_the_run_is_asked(
         "runs", "retract", first, "--reason", "better", "--superseded-by", second, "--json"
     ).json
     assert again["word"] == "SUPERSEDED"
-    assert again["previous"] is not None
+    first_word = shell.run("verify", first, "--json").json["retracted"][0]
+    assert first_word["word"] == "RETRACTED"
+    assert re.fullmatch("[0-9a-f]{64}", again["previous"])
+    assert again["previous"] != again["affidavit"]
     assert shell.run("show", first).out.startswith("SUPERSEDED by ")
     verified = shell.run("verify", first)
     assert verified.code == 3, "the file is what it was"

@@ -220,4 +220,6 @@ def test_the_first_difference_has_a_pointer_and_lists_are_tuples() -> None:
     more = first_difference(recorded, {"a": [1], "c": 1})
     assert more is not None
     assert more.pointer == "/a"
-    assert first_difference({}, {"z": 1}) is not None
+    added = first_difference({}, {"z": 1})
+    assert added is not None
+    assert added.pointer == "/z"
