@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import affidavit.wiring
+import affidavit.wiring.worlds
 from affidavit.cli import main
 from affidavit.contract.agent import Act, AgentState, Decision, GiveUp, ToolCallRequest, ToolSpec
 from affidavit.contract.evidence import Scope, Value
@@ -69,7 +69,7 @@ def start(file: str, *options: str) -> None:
     def permit_everything(tools: Iterable[ToolSpec]) -> Policy:
         return Policy(tuple(Permit(spec.name) for spec in tools))
 
-    wiring: Any = affidavit.wiring
+    wiring: Any = affidavit.wiring.worlds
     wiring.capture_catalogue = with_restart
     wiring.permit_reads = permit_everything
     wiring.PlaybookInvestigator = RestartingAgent

@@ -12,12 +12,8 @@ from affidavit import __version__
 from affidavit.cli.evaluations import evaluations
 from affidavit.cli.key_commands import KeysFile, heads, keys
 from affidavit.cli.lab import lab
-from affidavit.cli.later_commands import runs_prune, runs_retract
 from affidavit.cli.live_commands import deliveries, tools
 from affidavit.cli.options import (
-    By,
-    CallId,
-    Digest,
     FileOrRun,
     Json,
     Judges,
@@ -28,6 +24,7 @@ from affidavit.cli.options import (
     RunId,
     StoreUrl,
 )
+from affidavit.cli.run_commands import approvals, runs
 from affidavit.cli.screen import (
     EXIT_INTERRUPTED,
     EXIT_REFUSED,
@@ -46,16 +43,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-runs = typer.Typer(help="Runs of this machine.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(runs, name="runs")
-runs.command("retract")(runs_retract)
-runs.command("prune")(runs_prune)
-approvals = typer.Typer(
-    help="Actions that wait for a person.", no_args_is_help=True, rich_markup_mode=None
-)
 app.add_typer(approvals, name="approvals")
-
-
 app.add_typer(keys, name="keys")
 app.add_typer(heads, name="heads")
 app.add_typer(lab, name="lab")
@@ -231,114 +220,6 @@ def doctor(store: StoreUrl = "", as_json: Json = False) -> None:
     from affidavit.cli import doctoring
 
     doctoring.doctor(store, as_json=as_json)
-
-
-@runs.command("list")
-def runs_list(store: StoreUrl = "", as_json: Json = False) -> None:
-    """The newest runs."""
-    from affidavit.cli import running
-
-    running.list_runs(store, as_json=as_json)
-
-
-@runs.command("show")
-def runs_show(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
-    """Where a run stands, or its answer; exits as `diagnose` does."""
-    from affidavit.cli import running
-
-    running.show_run(run_id, store, as_json=as_json)
-
-
-@runs.command("cancel")
-def runs_cancel(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
-    """Cancel a run, also one that another process drives."""
-    from affidavit.cli import running
-
-    running.ask_run(run_id, "cancel", store, as_json=as_json)
-
-
-@runs.command("pause")
-def runs_pause(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
-    """Pause a run; `runs resume` goes on where it was."""
-    from affidavit.cli import running
-
-    running.ask_run(run_id, "pause", store, as_json=as_json)
-
-
-@runs.command("resolve")
-def runs_resolve(
-    run_id: RunId,
-    call_id: CallId,
-    outcome: Annotated[
-        str, typer.Argument(help="What became of its effect.", metavar="done|not-done")
-    ],
-    by: By,
-    store: StoreUrl = "",
-    as_json: Json = False,
-) -> None:
-    """Record what became of a call whose outcome is unknown; it is never tried again."""
-    from affidavit.cli import approving
-
-    approving.resolve(run_id, call_id, outcome, by, store, as_json=as_json)
-
-
-@approvals.command("list")
-def approvals_list(store: StoreUrl = "", as_json: Json = False) -> None:
-    """Every action that waits: its tool, its full arguments, the records behind it."""
-    from affidavit.cli import approving
-
-    approving.list_approvals(store, as_json=as_json)
-
-
-@approvals.command("approve")
-def approvals_approve(
-    run_id: RunId,
-    call_id: CallId,
-    by: By,
-    digest: Digest = "",
-    store: StoreUrl = "",
-    as_json: Json = False,
-) -> None:
-    """Let exactly this action happen, once. Neither the requester nor the agent may."""
-    from affidavit.cli import approving
-    from affidavit.tools.approval_desk import Decision
-
-    said = Decision(run_id, call_id, True, by, digest or None)
-    approving.decide(said, store, as_json=as_json)
-
-
-@approvals.command("reject")
-def approvals_reject(
-    run_id: RunId,
-    call_id: CallId,
-    by: By,
-    digest: Digest = "",
-    store: StoreUrl = "",
-    as_json: Json = False,
-) -> None:
-    """Refuse this action; the run goes on without it."""
-    from affidavit.cli import approving
-    from affidavit.tools.approval_desk import Decision
-
-    said = Decision(run_id, call_id, False, by, digest or None)
-    approving.decide(said, store, as_json=as_json)
-
-
-@runs.command("resume")
-def runs_resume(
-    run_id: RunId,
-    store: StoreUrl = "",
-    model: Models = None,
-    judge: Judges = None,
-    out: Out = None,
-    as_json: Json = False,
-) -> None:
-    """Go on with a run that was paused or lost its process. What was recorded is reused."""
-    from affidavit.cli import gating
-    from affidavit.cli.thinking import Thinkers
-
-    thinkers = Thinkers(tuple(model or ()), tuple(judge or ()))
-    gating.resume(run_id, store, out, as_json=as_json, thinkers=thinkers)
 
 
 @app.command()

@@ -1,9 +1,7 @@
-"""The only place where adapters meet ports: from an address and a folder to a world that runs."""
+"""From an address and a folder to a world that runs: guards, agent, tools, store and seal."""
 
 from __future__ import annotations
 
-import logging
-import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
@@ -13,23 +11,14 @@ from typing import Final, cast, get_args
 
 from anyio import CancelScope, to_thread
 
-from affidavit.adapters.anchors import open_anchors
 from affidavit.adapters.cedar_policy import CedarPolicy
-from affidavit.adapters.ed25519_signer import check_ed25519
 from affidavit.adapters.incident_folder import IncidentFolder, load_incident
-from affidavit.adapters.key_files import KeyFolder
 from affidavit.adapters.live_backends import LiveBackends, LiveConfig, open_live
 from affidavit.adapters.model_names import open_model
 from affidavit.adapters.process_identity import is_gone, own_holder
 from affidavit.adapters.system_clock import SystemClock
-from affidavit.affidavit.dsse import RETRACTION, sign_payload, to_plain
-from affidavit.affidavit.recheck import Recheck, recheck
-from affidavit.affidavit.retraction import Sign
-from affidavit.affidavit.seal import Sealer
-from affidavit.affidavit.trust import Trust, TrustList
 from affidavit.agents.playbook import PlaybookInvestigator
 from affidavit.application.alerts import LIVE
-from affidavit.application.anchoring import Teller
 from affidavit.application.gate import (
     GateOrder,
     SuppliedAgent,
@@ -37,15 +26,14 @@ from affidavit.application.gate import (
     supplied_catalogue,
 )
 from affidavit.contract.agent import AgentRequest, Investigator, ToolSpec
-from affidavit.contract.errors import InputRefused, RecordFailed
+from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.contract.journal import Entry
 from affidavit.contract.limits import PROFILES
 from affidavit.contract.record import Record
 from affidavit.core.breaker import Circuits
-from affidavit.core.canonical import canonical_json
 from affidavit.core.run import Driver
-from affidavit.diagnose import Tell, World
+from affidavit.diagnose import World
 from affidavit.guards.approval import ApprovalGuard
 from affidavit.guards.audit import AuditGuard
 from affidavit.guards.budget import BudgetGuard
@@ -61,17 +49,18 @@ from affidavit.models.priced import at_price
 from affidavit.ports.ceiling import CeilingRule, Ceilings, CeilingStore
 from affidavit.ports.model import Model
 from affidavit.ports.policy import ActionPolicy
-from affidavit.ports.signer import Purpose, Signer
+from affidavit.ports.signer import Signer
 from affidavit.ports.store import Store
 from affidavit.ports.telemetry import Incident, Symptom, SymptomSignal
 from affidavit.release.examine import Examiner
 from affidavit.release.repair import NoRepairer
 from affidavit.release.withdrawal import ConsentingAuthor, NoAuthor
-from affidavit.settings import Settings, read_settings
+from affidavit.settings import Settings
 from affidavit.tools.capture import capture_catalogue
 from affidavit.tools.capture.lookups import lookup_tool
 from affidavit.tools.catalogue import Catalogue, Tool, UnavailableSource
 from affidavit.verify.judges.embedded import EmbeddedJudge
+from affidavit.wiring.sealing import Sealing, sealing_of
 
 SYMPTOM_SIGNALS: Final = get_args(SymptomSignal)
 
@@ -143,81 +132,6 @@ def models_of(names: Iterable[str], settings: Settings) -> tuple[Model, ...]:
     Raises InputRefused for a model that cannot be opened.
     """
     return tuple(at_price(open_model(name), settings.models.price_of(name)) for name in names)
-
-
-def head_signer(settings: Settings | None = None) -> Signer:
-    """Who signs this installation's run heads: its own key, made when the first run begins.
-
-    Raises InputRefused (KEY_REFUSED, KEY_UNREADABLE, SIGNING_MISSING) for a key that is there and
-    cannot be used: before anything else is made.
-    """
-    return _signer(settings, Purpose.RUN_HEADS)
-
-
-def _signer(settings: Settings | None, purpose: Purpose) -> Signer:
-    signing = (settings or read_settings(os.environ, Path.cwd())).signing
-    try:
-        return KeyFolder(signing.key_folder(os.environ)).signer_later(purpose)
-    except RecordFailed as failed:
-        raise InputRefused(failed.message, code=failed.code, hint=failed.hint) from failed
-
-
-def head_teller(settings: Settings | None = None) -> Tell | None:
-    """Who tells this installation's anchors of each sealed run; None where none is set.
-
-    Raises InputRefused (ANCHOR_REFUSED).
-    """
-    signing = (settings or read_settings(os.environ, Path.cwd())).signing
-    anchors = open_anchors(signing.anchors)
-    return Teller(anchors, _complain) if anchors else None
-
-
-def _complain(failed: RecordFailed) -> None:
-    _LOG.warning("%s (%s)", failed.message, failed.hint)
-
-
-_LOG = logging.getLogger("affidavit.anchor")
-
-
-@dataclass(frozen=True, slots=True)
-class Sealing:
-    """How a world's runs are sealed, and who is told of it."""
-
-    seal: Sealer
-    tell: Tell | None
-
-
-def sealing_of(settings: Settings | None, signer: Signer | None = None) -> Sealing:
-    """By that signer, telling nobody; else by this installation's key, telling its anchors.
-
-    Raises InputRefused as `head_signer` and `head_teller` do.
-    """
-    if signer is not None:
-        return Sealing(Sealer(signer), None)
-    return Sealing(Sealer(head_signer(settings)), head_teller(settings))
-
-
-def retraction_sign(settings: Settings | None = None) -> Sign:
-    """How this installation signs retractions: by a key that signs nothing else.
-
-    Raises InputRefused as `head_signer` does; the function that is returned, RecordFailed.
-    """
-    signer = _signer(settings, Purpose.RETRACTIONS)
-
-    def sign(body: bytes) -> bytes:
-        return canonical_json(to_plain(sign_payload(signer, RETRACTION, body)))
-
-    return sign
-
-
-def trust_in(pinned: Iterable[str] = (), known: TrustList | None = None) -> Trust:
-    """What a reader trusts: nobody, if nothing is given."""
-    return Trust(check_ed25519, frozenset(pinned), known or TrustList())
-
-
-def recheck_file(content: bytes, trust: Trust | None = None) -> Recheck:
-    """Every check of an affidavit file, with signatures checked by the library in use."""
-    return recheck(content, trust or trust_in())
 
 
 def new_run_id() -> str:

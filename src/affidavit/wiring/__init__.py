@@ -1,0 +1,51 @@
+"""The only place where adapters meet ports: worlds that run, and by which key they are sealed."""
+
+from affidavit.wiring.sealing import (
+    Sealing,
+    head_signer,
+    head_teller,
+    recheck_file,
+    retraction_sign,
+    sealing_of,
+    trust_in,
+)
+from affidavit.wiring.worlds import (
+    Listen,
+    LiveOrder,
+    ceilings_of,
+    gate_world,
+    guards_of,
+    incident_world,
+    live_incident,
+    live_world,
+    models_of,
+    new_run_id,
+    refuse_unsafe_service,
+    request_of,
+    standard_guards,
+    world_again,
+)
+
+__all__ = [
+    "Listen",
+    "LiveOrder",
+    "Sealing",
+    "ceilings_of",
+    "gate_world",
+    "guards_of",
+    "head_signer",
+    "head_teller",
+    "incident_world",
+    "live_incident",
+    "live_world",
+    "models_of",
+    "new_run_id",
+    "recheck_file",
+    "refuse_unsafe_service",
+    "request_of",
+    "retraction_sign",
+    "sealing_of",
+    "standard_guards",
+    "trust_in",
+    "world_again",
+]
