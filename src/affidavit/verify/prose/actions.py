@@ -23,6 +23,7 @@ from affidavit.verify.prose.times import resolve
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.denial import FAILING
 from affidavit.verify.statements.moments import find_moments
+from affidavit.verify.statements.units import unit_of
 from affidavit.verify.statements.words import stem
 
 _SETTING: Final = re.compile(
@@ -84,22 +85,62 @@ def check_scope(desk: Desk, tokens: tuple[Token, ...], text: str) -> tuple[Suppo
         codes.append(SupportCode.CAUSE_UNPROVED)
     if any(
         token.kind is Kind.WORD and token.role is Role.CONTENT and _is_state(token)
+        and not _is_sort(tokens, place)
         and not is_known(desk, replace(token, stems=frozenset({stem(token.text)})))
-        for token in tokens
+        for place, token in enumerate(tokens)
     ):  # fmt: skip
         codes.append(SupportCode.WORDS_UNBOUND)
-    for token in tokens:
+    for place, token in enumerate(tokens):
         match token.kind:
             case Kind.NAME if any(sign.isdigit() for sign in token.text):
+                if _STATUS_CLASS.fullmatch(token.text):
+                    continue
                 if not is_known(desk, token) and not _in_parts(desk, token):
                     codes.append(SupportCode.IDENTIFIER_UNKNOWN)
             case Kind.MOMENT if not (_moment_known(desk, token) or _looked_at(desk, token)):
                 codes.append(SupportCode.TIME_UNKNOWN)
-            case Kind.NUMBER if not (token.spelled or _amount_known(desk, token)):
+            case Kind.NUMBER if not (
+                token.spelled or _amount_known(desk, token) or _opens_days(tokens, place)
+            ):
                 codes.append(SupportCode.NUMBER_UNKNOWN)
             case _:
                 pass
     return tuple(dict.fromkeys(codes))
+
+
+_STATUS_CLASS: Final = re.compile(r"[1-5]xx", re.IGNORECASE)
+_SORTED: Final = frozenset(
+    "log logs line lines rate rates count counts event events entry entries message messages metric "
+    "metrics monitor monitors panel series ratio number numbers trace traces span spans history 日志 率 "
+    "数 数量 记录 事件 指标 曲线 次数".split()
+)
+
+
+def _is_sort(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a word of state only says what was looked at: "error logs", 错误日志, "and backlog"."""
+    if tokens[place].text.casefold() in _LOOKED:
+        return True
+    behind = tokens[place + 1 : place + 3]
+    return any(
+        token.text.casefold() in _SORTED for token in behind if token.kind is Kind.WORD
+    ) or tokens[place].text.endswith(tuple(word for word in _SORTED if not word.isascii()))
+
+
+_LOOKED: Final = frozenset(
+    "backlog backlogs restarts errors failures timeouts rejections drops retries alerts alarms "
+    "exceptions evictions crashes".split()
+)
+"""Plurals that name a series of readings: a scope lists what was looked at, and tells no state."""
+
+
+def _opens_days(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a number is the first of two days: "from 18 to 21 October"."""
+    behind = tokens[place + 1 : place + 3]
+    return (
+        len(behind) == 2
+        and behind[0].text.casefold() in {"to", "and", "until", "-", "–", "至", "到"}
+        and behind[1].kind is Kind.MOMENT
+    )
 
 
 def _looked_at(desk: Desk, token: Token) -> bool:
@@ -152,6 +193,7 @@ def _premise(desk: Desk, clause: Clause, place: int, token: Token) -> SupportCod
                 or is_known(desk, token)
                 or token.spelled
                 or _read(desk, token)
+                or any(desk.places(call, token) for call in desk.wide)
             ):
                 return None
             return SupportCode.NUMBER_UNKNOWN
@@ -166,9 +208,18 @@ def _has_sibling(desk: Desk, token: Token) -> bool:
 
 
 def _is_aim(clause: Clause, place: int) -> bool:
-    """A number behind "to" is what the action wants, not what it found."""
+    """A number behind "to" is what the action wants, not what it found; so is a measure of its own:
+    "warn 60 days before", and not "the 30 s timeout"."""
     before = clause.tokens[place - 1].text.casefold() if place else ""
-    return before in _AIM
+    stated = clause.tokens[place].stated
+    measures = stated is not None and bool(stated.unit and unit_of(stated.unit))
+    return before in _AIM or (measures and before not in _GIVEN)
+
+
+_GIVEN: Final = frozenset(
+    "the this that its their his her current present existing old of from than with at about 该 其 当前 现有 的 从 由".split()
+)
+"""Before a number with a unit these say that it is so already; without them it is what is advised."""
 
 
 def _read(desk: Desk, token: Token) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from affidavit.contract.evidence import Line, Value
-from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.binding import Binding, is_output_of
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD
 from affidavit.verify.prose.lexicon import Role
@@ -87,7 +87,7 @@ def _speaker(clause: Clause) -> Token | None:
 def _is_speaker(call: CallView, record: RecordView, name: Token) -> bool:
     low = name.text.casefold()
     spoken = names_in(record.subject) | call.about_names
-    if low in spoken or any(is_within(low, other) for other in spoken):
+    if is_output_of(call, name) or low in spoken or any(is_within(low, other) for other in spoken):
         return True
     if not isinstance(record.fact, Line) and low in {
         field.text.casefold() for field in record.fields

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from affidavit.contract.evidence import Line
 from affidavit.verify.prose.clauses import Clause, is_negative, speaks_of_others
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.lexicon import Role
@@ -128,6 +129,8 @@ def _groups(
             continue
         if named:
             places = desk.places(call, token, named=negative)
+            if places and is_output_of(call, token):
+                places = places | _unowned(call)
             if places and not places & everything and places <= call.frames:
                 continue
             if places and listing and groups:
@@ -138,6 +141,21 @@ def _groups(
         elif token.text.casefold() not in _LISTING and token.text not in {",", "(", ")"}:
             listing = False
     return groups
+
+
+def is_output_of(call: CallView, token: Token) -> bool:
+    """Whether what was asked for is the output of the named thing: its logs, its events."""
+    service = (call.call.envelope.scope.service or "").casefold()
+    low = token.text.casefold()
+    return token.kind is Kind.NAME and (low == service or service.endswith(f"-{low}"))
+
+
+def _unowned(call: CallView) -> frozenset[int]:
+    """The lines that name no subject of their own: they are of what the call is about."""
+    return frozenset(
+        record.place for record in call.records
+        if isinstance(record.fact, Line) and not record.subject
+    )  # fmt: skip
 
 
 def _allowed(

@@ -24,11 +24,11 @@ from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
 from affidavit.verify.prose.nouns import claims
-from affidavit.verify.prose.numbering import mark_labels
+from affidavit.verify.prose.numbering import read_tokens
 from affidavit.verify.prose.sheet import Context, Findings, Sheet
 from affidavit.verify.prose.sources import check_sources
 from affidavit.verify.prose.stated import carries
-from affidavit.verify.prose.tokens import Kind, Token, tokenize
+from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.prose.wording import check_hedges, check_words, choose
 from affidavit.verify.sentences import Part
 
@@ -40,7 +40,7 @@ _ASKING: Final = frozenset("why who what whether 为何 为什么 是否".split(
 
 def check_sentence(desk: Desk, text: str, context: Context) -> Findings:
     """Every code against one sentence, and what carries it where there is none."""
-    tokens = mark_labels(tokenize(text))
+    tokens = read_tokens(text)
     findings = Findings()
     match context.part:
         case Part.NEGATIVE:

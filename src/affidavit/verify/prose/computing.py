@@ -65,7 +65,7 @@ def by_computing(figure: Figure, pool: Pool, records: tuple[RecordView, ...]) ->
         about = stated.about or figure.token.text.casefold() == "twice"
         return _ratio(Stated(stated.number, "", about), pool, Decimal(1))
     if unit is not None and unit.dimension == "time":
-        return _span(stated, pool, records, spoken=bool(words & _SPANNING))
+        return _span(figure, pool, records, spoken=bool(words & _SPANNING))
     if is_difference(figure):
         return _difference(stated, pool)
     if words & _SUMMING:
@@ -110,12 +110,13 @@ def _sum(stated: Stated, pool: Pool) -> bool:
     return False
 
 
-def _span(stated: Stated, pool: Pool, records: tuple[RecordView, ...], *, spoken: bool) -> bool:
+def _span(figure: Figure, pool: Pool, records: tuple[RecordView, ...], *, spoken: bool) -> bool:
     """A time between two moments: of one record, or one that was told and one of the records.
 
     Where a record gives lengths of time itself, they are what counts, unless the clause says that
     it looks from one moment to another ("later", 相隔).
     """
+    stated = figure.stated
     given = any(
         field.number is not None and not field.loose and field.unit and _is_time(field.unit)
         for record in records
@@ -123,11 +124,39 @@ def _span(stated: Stated, pool: Pool, records: tuple[RecordView, ...], *, spoken
     )
     if given and not spoken:
         return False
+    side = _side_of(figure)
     for record in records:
         if _apart(stated, record.moments, record.moments):
             return True
+    if side:
+        here = tuple(moment for record in records for moment in record.moments)
+        left, right = (pool.moments, here) if side == "later" else (here, pool.moments)
+        return _apart(stated, left, (*right, *pool.moments))
     near = tuple(moment for record in records for moment in record.moments)
     return _apart(stated, pool.moments, (*pool.moments, *near))
+
+
+def _side_of(figure: Figure) -> str:
+    """Whether a span says on which side of what was told before the clause's own record stands.
+
+    "seven seconds earlier it had aborted", 3 秒后: the word right behind the span says it.
+    """
+    behind = [token.text.casefold() for token in figure.clause.tokens[figure.place + 1 :][:2]]
+    if not behind or (behind[0] not in _EARLIER and behind[0] not in _LATER):
+        return ""
+    if behind[0] in {"before", "after"} and behind[1:] not in (
+        [],
+        [","],
+        ["that"],
+        ["this"],
+        ["it"],
+    ):
+        return ""
+    return "earlier" if behind[0] in _EARLIER else "later"
+
+
+_EARLIER: Final = frozenset("earlier before previously 前 之前 以前".split())
+_LATER: Final = frozenset("later after afterwards 后 之后 以后 随后".split())
 
 
 def _is_time(unit: str) -> bool:

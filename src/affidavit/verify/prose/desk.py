@@ -20,7 +20,7 @@ from affidavit.verify.prose.clauses import split_clauses, split_statements
 from affidavit.verify.prose.glosses import ANTONYMS
 from affidavit.verify.prose.markers import causal_in
 from affidavit.verify.prose.nouns import claims
-from affidavit.verify.prose.numbering import is_whole_at, mark_labels
+from affidavit.verify.prose.numbering import is_whole_at, read_tokens
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.statements.denial import denies
 from affidavit.verify.statements.fields import Field
@@ -258,7 +258,7 @@ def _told_clauses(text: str) -> tuple[tuple[Token, ...], ...]:
     """The tokens of each clause of a sentence, with the names that it goes on about."""
     found: list[tuple[Token, ...]] = []
     topics: tuple[Token, ...] = ()
-    for statement in split_statements(mark_labels(tokenize(text))):
+    for statement in split_statements(read_tokens(text)):
         if causal_in(text, statement):
             found.append(statement)
             continue

@@ -13,9 +13,10 @@ from affidavit.verify.prose.desk import TOLD
 from affidavit.verify.prose.lexicon import DOWN, UP, Role
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.change import direction_of
+from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import RecordView
-from affidavit.verify.statements.units import agrees, convert
-from affidavit.verify.statements.words import stem
+from affidavit.verify.statements.units import Stated, agrees, convert
+from affidavit.verify.statements.words import stem, stems_of
 
 
 def direction_in(clause: Clause) -> str | None:
@@ -62,6 +63,9 @@ def moves_so(
     if ends is not None and ends[0] != ends[1]:
         if (ends[1] > ends[0]) != (direction == "up"):
             return False
+        told = [_before_and_after(clause, record) for record in records]
+        if True in told or False in told:
+            return True in told
         return True if _moves(clause, records, binding) else None
     word = direction_word(clause)
     if word is not None and any(word.stems & record.stems for record in records):
@@ -105,6 +109,33 @@ def _moves(clause: Clause, records: tuple[RecordView, ...], binding: Binding) ->
     )
 
 
+def _before_and_after(clause: Clause, record: RecordView) -> bool | None:
+    """Whether a record tells the clause's two numbers as before and after; None where it tells
+    neither, False where it tells them the other way round."""
+    numbers = [token.stated for token in clause.tokens if token.stated is not None][:2]
+    first, last = (
+        [item for item in record.fields if item.number is not None and stems_of(item.name) & named]
+        for named in (_BEFORE, _AFTER)
+    )
+    if len(numbers) < 2 or not first or not last:
+        return None
+    if _hold(first, numbers[0]) and _hold(last, numbers[1]):
+        return True
+    return False if _hold(last, numbers[0]) and _hold(first, numbers[1]) else None
+
+
+def _hold(fields: list[Field], stated: Stated) -> bool:
+    return any(
+        item.number is not None
+        and (agrees(stated, item.number, item.unit) or item.number == stated.number)
+        for item in fields
+    )
+
+
+_BEFORE: Final = frozenset(
+    map(stem, "before from old previous prior baseline was start earlier".split())
+)
+_AFTER: Final = frozenset(map(stem, "after to new now current observed peak during later".split()))
 _TO: Final = frozenset(stem(word) for word in "from changed scaled resized".split())
 
 

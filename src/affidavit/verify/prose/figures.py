@@ -12,7 +12,7 @@ from typing import Final
 
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.lexicon import FUNCTION, Role
-from affidavit.verify.prose.numbering import is_whole_at
+from affidavit.verify.prose.numbering import is_whole_at, labelled
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.units import Stated, unit_of
 from affidavit.verify.statements.words import stems_of
@@ -134,9 +134,7 @@ class Near:
 def near_words(figure: Figure) -> Near:
     """The words around a number, up to the next number that is not listed with it."""
     tokens, place = figure.clause.tokens, figure.place
-    start = place
-    if is_end(figure) or (place and tokens[place - 1].role in {Role.UP, Role.DOWN}):
-        start = next(at for at, token in enumerate(tokens) if token.kind is Kind.NUMBER)
+    start = _movement_start(figure)
     while (start and tokens[start - 1].text in _MEASURE_LISTED) or (
         start and start < place and tokens[start - 1].kind is Kind.NUMBER
     ):
@@ -155,6 +153,24 @@ def near_words(figure: Figure) -> Near:
             token.text.casefold() for token in (*before, *after) if token.kind is Kind.NAME
         ),
     )
+
+
+def _movement_start(figure: Figure) -> int:
+    """Where the movement that a number ends begins: "from 4 to 20"; else the number itself."""
+    tokens, place = figure.clause.tokens, figure.place
+    before = tokens[place - 1] if place else None
+    if before is None or not (
+        before.text.casefold() in _ENDS_WORDS or before.role in {Role.UP, Role.DOWN}
+    ):
+        return place
+    return next(
+        at
+        for at, token in enumerate(tokens)
+        if token.kind is Kind.NUMBER and (at == place or not labelled(tokens, at))
+    )
+
+
+_ENDS_WORDS: Final = frozenset({"from", "to", "从", "到", "至"})
 
 
 def _stems(tokens: Iterable[Token]) -> frozenset[str]:
@@ -290,4 +306,4 @@ def is_whole(figure: Figure) -> bool:
 def is_end(figure: Figure) -> bool:
     """Whether a number is an end of a movement ("from 4", "to 20"): a reading, and no count."""
     before = figure.clause.tokens[figure.place - 1] if figure.place else None
-    return before is not None and before.text.casefold() in {"from", "to", "从", "到", "至", "by"}
+    return before is not None and before.text.casefold() in _ENDS_WORDS | {"by"}

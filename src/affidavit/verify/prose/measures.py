@@ -23,7 +23,8 @@ RECORDS_MAX: Final = 40
 
 def check_numbers(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
     """Refuse every number that nothing binds."""
-    for figure in figures.figures_of(clause):
+    found = tuple(figures.figures_of(clause))
+    for figure in sorted(found, key=_is_computed):
         if _is_bound(sheet, figure, clause, chosen):
             sheet.findings.numbers.append(figure.stated)
             continue
@@ -35,6 +36,11 @@ def check_numbers(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
         )
         code = SupportCode.NUMBER_REFUTED if known else SupportCode.NUMBER_UNKNOWN
         sheet.refuse(code, figure.token.text)
+
+
+def _is_computed(figure: figures.Figure) -> bool:
+    """Whether the number is computed from others of the clause, which are to be bound first."""
+    return computing.is_multiple(figure) or computing.is_difference(figure)
 
 
 def _is_bound(sheet: Sheet, figure: figures.Figure, clause: Clause, chosen: list[Binding]) -> bool:
@@ -151,6 +157,9 @@ def _by_field(
             return said
         if not fitting.stands_beside(figure):
             return False
+    bounded = series.bounds(figure, binding, window)
+    if bounded is not None:
+        return bounded
     if not series.may_be_said(figure, binding, window):
         return False
     return fitting.by_field(figure, binding, window)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from affidavit.verify.prose.lexicon import VERBS, Role
-from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.statements.words import stem, stems_of
 
 IDENTITY_DIGITS_MIN: Final = 4
@@ -21,6 +21,43 @@ def mark_labels(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         else token
         for place, token in enumerate(tokens)
     )
+
+
+def read_tokens(text: str) -> tuple[Token, ...]:
+    """The tokens of a text, with the numbers that name marked, and the ups and downs of movements."""
+    return mark_movements(mark_labels(tokenize(text)))
+
+
+_GOING: Final = frozenset(
+    "go goes went going gone move moves moved moving come comes came shoot shoots shot creep creeps "
+    "crept tick ticks ticked trend trends trended edge edged inch inched drift drifts drifted swing swung".split()
+)
+_PARTICLES: Final = {"up": Role.UP, "upward": Role.UP, "upwards": Role.UP,
+                     "down": Role.DOWN, "downward": Role.DOWN, "downwards": Role.DOWN}  # fmt: skip
+_MOVED: Final = frozenset("from to by 从 由".split())
+
+
+def mark_movements(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Gives "went up" and "is down from 40" the role of rose and fell.
+
+    Only where the movement is measured ("from", "to", "by" or a number follows): a link that went
+    down is in another state, and moved by nothing.
+    """
+    return tuple(
+        replace(token, role=_PARTICLES[token.text.casefold()])
+        if token.text.casefold() in _PARTICLES and _moves(tokens, place)
+        else token
+        for place, token in enumerate(tokens)
+    )
+
+
+def _moves(tokens: tuple[Token, ...], place: int) -> bool:
+    before = tokens[place - 1].text.casefold() if place else ""
+    behind = tokens[place + 1] if place + 1 < len(tokens) else None
+    if behind is None or behind.text.casefold() not in _MOVED:
+        return False
+    measured = any(token.kind is Kind.NUMBER for token in tokens[place + 1 : place + 5])
+    return measured and (before in _GOING or before in {",", "is", "are", "was", "were"})
 
 
 def is_identity(tokens: tuple[Token, ...], place: int) -> bool:

@@ -17,7 +17,7 @@ from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.tokens import Kind
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import RecordView
-from affidavit.verify.statements.units import agrees
+from affidavit.verify.statements.units import Stated, agrees
 
 READINGS_MIN: Final = 3
 """Two readings are two ends."""
@@ -39,6 +39,71 @@ def may_be_said(figure: Figure, binding: Binding, window: tuple[datetime, dateti
     if window is not None and window[1].year == datetime.max.year and _goes_on(figure):
         return not held or all(_agrees(figure, field) for one in held for _, field in one)
     return not held or any(_speaks(figure, readings) for readings in held)
+
+
+def bounds(
+    figure: Figure, binding: Binding, window: tuple[datetime, datetime] | None
+) -> bool | None:
+    """Whether the number is an end of a range that a series of the window keeps and reaches.
+
+    "stayed between 398 and 421": the lowest reading is the one end, and the highest the other.
+    None where the clause tells no range, or no series that holds an end of it.
+    """
+    ends = _range_of(figure)
+    if ends is None or binding.call.id == TOLD:
+        return None
+    low, high = ends
+    said: bool | None = None
+    for readings in _series(binding, window):
+        fields = sorted((field for _, field in readings), key=lambda field: field.number or 0)
+        if _is(low, fields[0]) and _is(high, fields[-1]):
+            return True
+        if any(_is(low, field) or _is(high, field) for field in fields):
+            said = False
+    return said
+
+
+_RANGING: Final = frozenset(
+    "stay stayed stays staying remain remained remains lie lies lay vary varied varies range ranged "
+    "ranges ranging oscillate oscillated oscillates fluctuate fluctuated fluctuates keep kept hover "
+    "hovered hovers move moved was were is 保持 维持 介于 处于 波动 稳定".split()
+)
+
+
+def _range_of(figure: Figure) -> tuple[Stated, Stated] | None:
+    """The two ends of the range that a number bounds; none where something moves between them."""
+    tokens, place = figure.clause.tokens, figure.place
+    if figure.clause.has(Role.UP, Role.DOWN) or not any(
+        token.text.casefold() in _RANGING for token in tokens[:place]
+    ):
+        return None
+    first = (
+        place if place + 2 < len(tokens) and tokens[place + 2].kind is Kind.NUMBER else place - 2
+    )
+    if first < 1:
+        return None
+    joint, before = tokens[first + 1].text.casefold(), tokens[first - 1].text.casefold()
+    if (before, joint) not in _RANGE_WORDS:
+        return None
+    low, high = tokens[first].stated, tokens[first + 2].stated
+    if low is None or high is None:
+        return None
+    unit = low.unit or high.unit
+    return Stated(low.number, low.unit or unit, low.about), Stated(high.number, unit, high.about)
+
+
+_RANGE_WORDS: Final = frozenset(
+    {("between", "and"), ("from", "to"), ("在", "到"), ("在", "至"), ("在", "和"), ("在", "与"),
+     ("介于", "和"), ("介于", "与"), ("于", "到"), ("于", "至")}
+)  # fmt: skip
+
+
+def _is(stated: Stated, field: Field) -> bool:
+    """Whether a reading is the stated number; a rate is not told from a count by its name here."""
+    unit = stated.unit if field.unit else ""
+    return field.number is not None and agrees(
+        Stated(stated.number, unit, stated.about), field.number, field.unit
+    )
 
 
 def _goes_on(figure: Figure) -> bool:

@@ -67,6 +67,8 @@ def from_last(
     moments = [item for item in clause.of(Kind.MOMENT) if item.start < token.start]
     if not moments:
         return span_of(clause, scope, others)
+    if len(moments) > 1 and _is_range(clause, *moments[-2:]):
+        return span_of(clause, scope, others)
     start = resolve(moments[-1].moment, scope, others)
     return None if start is None else (start, datetime.max.replace(tzinfo=UTC))
 

@@ -126,7 +126,7 @@ class RecordView:
         """When the record was; for a row named by its only moment, that one."""
         if self.at is not None:
             return self.at
-        if len(self.written) != 1:
+        if len({(item.year, item.month, item.day, item.clock_s) for item in self.written}) != 1:
             return None
         only = self.written[0]
         return only.instant() or only.midnight()
