@@ -38,14 +38,25 @@ def body_of(entry: Entry) -> dict[str, object]:
 def extend(
     run_id: str, seq: int, prev: str, moment: datetime, events: Sequence[Event]
 ) -> tuple[Entry, ...]:
-    """The events as the next lines of a run's journal; `seq` is the first new line's number."""
+    """The events as the next lines of a run's journal; `seq` is the first new line's number.
+
+    Raises NotCanonical for data that has no canonical form. The frame around the data is written
+    here as canonical JSON writes it: its keys in order, its values integers, digests and names.
+    """
     entries: list[Entry] = []
     at_us = to_us(moment)
-    for offset, event in enumerate(events):
-        bare = Entry(run_id, seq + offset, at_us, event.type, event.data, prev, "")
-        prev = entry_hash(bare)
-        entries.append(Entry(run_id, bare.seq, at_us, event.type, event.data, bare.prev, prev))
+    opening = f'{{"at_us":{_written(at_us)},"data":'
+    run = _written(run_id)
+    for place, event in enumerate(events, start=seq):
+        closing = f'"prev":"{prev}","run_id":{run},"seq":{place},"type":"{event.type}"}}'
+        own = digest(f"{opening}{_written(event.data)},{closing}".encode("ascii"))
+        entries.append(Entry(run_id, place, at_us, event.type, event.data, prev, own))
+        prev = own
     return tuple(entries)
+
+
+def _written(value: object) -> str:
+    return canonical_json(value).decode("ascii")
 
 
 def first_break(run_id: str, entries: Iterable[Entry]) -> int | None:
