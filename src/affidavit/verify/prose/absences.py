@@ -17,7 +17,7 @@ from affidavit.verify.prose.times import is_backwards, resolve
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.absence import SPLIT, asked, phrases
 from affidavit.verify.statements.records import CallView
-from affidavit.verify.statements.words import names_in, stems_of
+from affidavit.verify.statements.words import names_in, stem, stems_of
 
 _SOURCES: Final = frozenset(
     stems_of("log logs line lines event events row rows record records result results trace traces "
@@ -30,10 +30,13 @@ def check_absence(desk: Desk, clauses: tuple[Clause, ...]) -> tuple[SupportCode,
     if not any(is_negative(clause) or _counts_zero(clause) for clause in clauses):
         return (SupportCode.NEGATION_REFUTED,)
     tokens = tuple(token for clause in clauses for token in clause.tokens)
-    if not _is_of_a_search(tokens) or _generalises(tokens):
+    if _generalises(tokens):
         return (SupportCode.ABSENCE_TOO_WIDE,)
     calls = tuple(
-        call for call in desk.calls if call.call.envelope.status is EvidenceStatus.NO_EVIDENCE
+        call
+        for call in desk.calls
+        if call.call.envelope.status is EvidenceStatus.NO_EVIDENCE
+        and (_is_of_a_search(tokens) or _names_source(tokens, call))
     )
     best: tuple[SupportCode, ...] | None = None
     for call in calls:
@@ -66,10 +69,49 @@ def _is_of_a_search(tokens: tuple[Token, ...]) -> bool:
     return any(token.kind is Kind.QUOTE or token.text.casefold() in _FINDING for token in tokens)
 
 
+_KEPT_IN: Final = {
+    stem(word): frozenset(map(stem, kept.split()))
+    for word, kept in (
+        ("audit", "change edit modification entry action"), ("history", "change edit revision"),
+        ("page", "incident notice"), ("journal", "entry"), ("list", "item"), ("catalogue", "item"),
+        ("table", "row"), ("index", "document"), ("queue", "message"), ("calendar", "entry"),
+        ("inventory", "item"), ("schedule", "run"), ("register", "entry"), ("registry", "entry"),
+    )
+}  # fmt: skip
+"""Where things are written down, and what such a place holds one by one."""
+
+
+def _names_source(tokens: tuple[Token, ...], call: CallView) -> bool:
+    """Whether the sentence says where was looked ("the audit of x"), and the call is called so."""
+    return any(
+        word in _KEPT_IN and word in call.about_stems
+        for token in tokens if token.kind is Kind.WORD
+        for word in (token.stems | {stem(token.text)})
+    )  # fmt: skip
+
+
+def _is_kept(token: Token, call: CallView) -> bool:
+    """Whether a word is what the source of the call keeps: changes of an audit."""
+    kept = frozenset().union(
+        *(words for place, words in _KEPT_IN.items() if place in call.about_stems),
+        frozenset[str](),
+    )
+    return bool(token.stems & kept)
+
+
+def _finds_nothing(words: list[str], place: int) -> bool:
+    """ "logged nothing that matches x", "nothing was found": nothing of what was searched for."""
+    before = words[max(0, place - 2) : place]
+    behind = words[place + 1 : place + 4]
+    return words[place] == "nothing" and bool({*before, *behind} & _FINDING)
+
+
 def _generalises(tokens: tuple[Token, ...]) -> bool:
     """Whether an absence is said of everybody, of ever, or of a past that no window bounds."""
     words = [token.text.casefold() for token in tokens if token.kind is not Kind.QUOTE]
-    if any(word in _GENERAL for word in words):
+    if any(
+        word in _GENERAL and not _finds_nothing(words, place) for place, word in enumerate(words)
+    ):
         return True
     return any(
         word in _AGO and (not word.isascii() or set(words[place + 1 : place + 3]) & _SPANS)
@@ -110,7 +152,7 @@ def _token(desk: Desk, token: Token, call: CallView) -> SupportCode | None:
             return _number(token, call)
         case Kind.WORD if token.role in {Role.CONTENT, Role.HEDGE, Role.UP, Role.DOWN}:
             known = (
-                desk.is_about(call, token) or bool(token.stems & _SOURCES)
+                desk.is_about(call, token) or bool(token.stems & _SOURCES) or _is_kept(token, call)
                 or token.text.casefold() in _low(call)
             )  # fmt: skip
             return None if known else SupportCode.ABSENCE_TOO_WIDE

@@ -17,7 +17,7 @@ from affidavit.verify.prose import (
     unknowns,
 )
 from affidavit.verify.prose.binding import bind, content_of
-from affidavit.verify.prose.clauses import Clause, split_clauses, split_statements
+from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses, split_statements
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.dividing import divide, pair
 from affidavit.verify.prose.lexicon import Role
@@ -204,6 +204,15 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
         if len(sheet.findings.notes) == start.notes:
             return
     sheet.reset(first)
+    if _is_absence(sheet, clause):
+        sheet.reset(start)
+
+
+def _is_absence(sheet: Sheet, clause: Clause) -> bool:
+    """Whether a conclusion only says again that a search found nothing, within what was asked."""
+    if sheet.context.part is not Part.CONCLUSION or not is_negative(clause):
+        return False
+    return not absences.check_absence(sheet.desk, (Clause((*clause.topics, *clause.tokens)),))
 
 
 def _check_part(sheet: Sheet, part: Clause, *, effect: bool) -> None:

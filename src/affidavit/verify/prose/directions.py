@@ -8,6 +8,7 @@ from typing import Final
 
 from affidavit.contract.evidence import Change
 from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.bounding import is_bounded
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD
 from affidavit.verify.prose.lexicon import DOWN, UP, Role
@@ -21,16 +22,21 @@ from affidavit.verify.statements.words import stem, stems_of
 
 def direction_in(clause: Clause) -> str | None:
     """up or down, where a word of the clause says so; the first one counts."""
-    for token in clause.tokens:
-        if token.kind is Kind.WORD and token.role in {Role.UP, Role.DOWN}:
-            return "up" if token.role is Role.UP else "down"
-    return None
+    word = direction_word(clause)
+    return None if word is None else "up" if word.role is Role.UP else "down"
 
 
 def direction_word(clause: Clause) -> Token | None:
-    """The word that says up or down."""
+    """The word that says up or down; behind a "not" that bounds ("did not rise above") it says neither."""
     return next(
-        (t for t in clause.tokens if t.kind is Kind.WORD and t.role in {Role.UP, Role.DOWN}), None
+        (
+            token
+            for place, token in enumerate(clause.tokens)
+            if token.kind is Kind.WORD
+            and token.role in {Role.UP, Role.DOWN}
+            and not is_bounded(clause.tokens, place)
+        ),
+        None,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.verify.prose.bounding import BOUND_TOKENS, TURNED, bound_of
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.lexicon import FUNCTION, Role
 from affidavit.verify.prose.numbering import is_whole_at, labelled
@@ -112,9 +113,18 @@ def operator_at(tokens: tuple[Token, ...], place: int) -> str:
     for words, operator in _COMPARING:
         for end in (len(trimmed), len(trimmed) - 1):
             if end >= len(words) and tuple(trimmed[end - len(words) : end]) == words:
-                return operator
+                return _turned(tokens, place, operator)
     after = tokens[place + 1].text if place + 1 < len(tokens) else ""
     return {"以上": ">=", "以下": "<=", "以内": "<="}.get(after, "=")
+
+
+def _turned(tokens: tuple[Token, ...], place: int, operator: str) -> str:
+    """The comparison as a "not" before it turns it: "did not rise above 40" is at most 40."""
+    for at in range(max(0, place - 2 * BOUND_TOKENS), place):
+        end = bound_of(tokens, at)
+        if end is not None and end < place:
+            return TURNED[operator]
+    return operator
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from affidavit.verify.prose import (
     attribution,
     directions,
     extremes,
+    lacking,
     lasting,
     opposites,
     polarity,
@@ -42,10 +43,11 @@ def check_logic(
     for place in polarity.negators_of(clause):
         shown = polarity.denial_shown(clause, place, top)
         if shown is None and not (effect and not polarity.is_denial_asked(sheet.desk, clause)):
-            shown = polarity.fails_at_all(top) or any(
+            gone = not lacking.has_it(clause, place, top) and polarity.fails_at_all(top)
+            shown = gone or any(
                 quantifiers.holds_for_none(clause, item, sheet.desk, sheet.counted) for item in top
             )
-        if not shown:
+        if not shown and not lacking.is_lacking(sheet.desk, clause, place, top):
             sheet.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
     if effect and polarity.turns_question(sheet.desk, clause):
         sheet.refuse(SupportCode.NEGATION_REFUTED, "(asked as denied)")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose.bounding import bound_of
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import FUNCTION, SAYING, Role
@@ -46,6 +47,7 @@ def negators_of(clause: Clause) -> tuple[int, ...]:
         and not any(
             item.text.casefold() in _COMPARING for item in clause.tokens[place + 1 : place + 2]
         )
+        and bound_of(clause.tokens, place) is None
     )
 
 
@@ -243,8 +245,8 @@ def succeeded_elsewhere(desk: Desk, clause: Clause, bindings: list[Binding]) -> 
     """Whether a success is said of names of which no single item says it."""
     if not clause.names:
         return False
-    for token in clause.tokens:
-        if token.kind is not Kind.WORD or not token.stems & SUCCEEDING:
+    for at, token in enumerate(clause.tokens):
+        if not succeeds(token) or _is_denied(clause.tokens, at):
             continue
         places = [
             (item, place)
@@ -253,9 +255,34 @@ def succeeded_elsewhere(desk: Desk, clause: Clause, bindings: list[Binding]) -> 
             for place in desk.places(item.call, name)
             if item.call.records[place].shape != "report"
         ]
-        if places and not any(place in desk.places(item.call, token) for item, place in places):
+        if places and not any(
+            place in desk.places(item.call, token)
+            and _tells_success(item.call.records[place], token)
+            for item, place in places
+        ):
             return True
     return False
+
+
+_SUCCEEDING_ZH: Final = frozenset("成功 恢复 通过 正常 健康 完成 修复 已恢复".split())
+
+
+def succeeds(token: Token) -> bool:
+    """Whether a word itself says that something went well; what merely ended did not."""
+    if token.kind is not Kind.WORD:
+        return False
+    return stem(token.text) in SUCCEEDING if token.text.isascii() else token.text in _SUCCEEDING_ZH
+
+
+def _tells_success(record: RecordView, token: Token) -> bool:
+    """Whether a record says itself that something went well, and not only that it ended."""
+    return bool(record.stems & SUCCEEDING) or not token.text.isascii()
+
+
+def _is_denied(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a "not" stands close before a word."""
+    near = tokens[max(0, place - REACH) : place]
+    return any(token.role in {Role.NEGATION, Role.NONE} for token in near)
 
 
 def _behind(clause: Clause, place: int) -> tuple[Token, ...]:

@@ -17,7 +17,7 @@ from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView
 from affidavit.verify.statements.select import select
-from affidavit.verify.statements.words import stem
+from affidavit.verify.statements.words import stem, stems_of
 
 _QUOTED: Final = re.compile(r"\"([^\"]{1,400})\"|'([^']{1,400})'")
 SPLIT: Final = re.compile(r"\s*\|\s*|\s+OR\s+|\s*,\s*")
@@ -36,7 +36,9 @@ def prove_absence(statement: AbsenceStatement, call: CallView) -> Outcome:
         if statement.query and _holds(call, statement.query):
             return Unproved(SupportCode.ABSENCE_REFUTED)
         return Unproved(SupportCode.STATEMENT_UNPROVED)
-    if statement.query is not None and not asked(call, statement.query):
+    if statement.query is not None and not (
+        asked(call, statement.query) or _is_listed(call, statement.query)
+    ):
         return Unproved(SupportCode.ABSENCE_TOO_WIDE)
     if statement.query is None and _filtered(call):
         return Unproved(SupportCode.ABSENCE_TOO_WIDE)
@@ -62,6 +64,12 @@ def asked(call: CallView, query: str) -> bool:
     whole = {_plain(value) for value in searches or [value for _, value in call.arguments]}
     parts = {_plain(part) for phrase in phrases(call) for part in (phrase, *SPLIT.split(phrase))}
     return wanted in whole | parts
+
+
+def _is_listed(call: CallView, query: str) -> bool:
+    """Whether the call lists these things and was asked for all of them: purges of a purge log."""
+    wanted = stems_of(query)
+    return bool(wanted) and not _filtered(call) and wanted <= stems_of(call.call.tool)
 
 
 def _is_search(name: str) -> bool:

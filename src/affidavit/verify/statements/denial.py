@@ -25,7 +25,9 @@ FAILING_ZH: Final = ("失败", "错误", "拒绝", "异常", "超时", "未", "�
 _COMPOUND_NEGATORS: Final = frozenset("not out no non un fail failed err error without".split())
 _WORD: Final = re.compile(r"[A-Za-z']+|\d+|[^\sA-Za-z\d]")
 _REACH: Final = 3
-_FALSE: Final = frozenset({"false", "f", "no", "none", "null", "0", "never", "disabled", "off"})
+_FALSE: Final = frozenset(
+    "false f no none null 0 never disabled off - -- n/a <none> <unset> unset [] {}".split()
+)
 
 
 @lru_cache(maxsize=8_192)
@@ -60,7 +62,8 @@ def _read(text: str) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(denied), frozenset(plain)
 
 
-def _is_false(field: Field) -> bool:
+def is_false(field: Field) -> bool:
+    """Whether a named field is false, zero, or holds nothing."""
     if field.loose:
         return False
     if field.number is None and not field.text.strip():
@@ -74,10 +77,10 @@ def denies(record: RecordView, stems: frozenset[str]) -> bool:
     if not here:
         return False
     false_names = frozenset(
-        name for field in record.fields if _is_false(field) for name in field.names
+        name for field in record.fields if is_false(field) for name in field.names
     )
     true_names = frozenset(
-        name for field in record.fields if not _is_false(field) and not field.loose
+        name for field in record.fields if not is_false(field) and not field.loose
         for name in field.names
     )  # fmt: skip
     denied = denied_in(record.text) | (false_names - true_names)
@@ -90,10 +93,10 @@ def is_false_field(record: RecordView, stems: frozenset[str]) -> bool:
     """Whether a record holds these stems only as the names of fields that are false, zero or empty."""
     here = stems & record.stems
     false_names = frozenset(
-        name for field in record.fields if _is_false(field) for name in field.names
+        name for field in record.fields if is_false(field) for name in field.names
     )
     true_names = frozenset(
-        name for field in record.fields if not _is_false(field) and not field.loose
+        name for field in record.fields if not is_false(field) and not field.loose
         for name in field.names
     )  # fmt: skip
     return bool(here) and here <= false_names - true_names
@@ -145,4 +148,4 @@ def fails(record: RecordView) -> bool:
     """Whether a record denies or reports a failure at all."""
     if record.stems & FAILING or any(sign in record.text for sign in FAILING_ZH):
         return True
-    return any(_is_false(field) for field in record.fields)
+    return any(is_false(field) for field in record.fields)
