@@ -33,7 +33,7 @@ from affidavit.contract import decisions, journal, states, violations
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.evidence import Envelope
 from affidavit.contract.report import ReleaseRecord
-from affidavit.settings import Setting, Settings, settings_of
+from affidavit.settings import Setting, Settings, named_tables_of, settings_of
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
@@ -397,7 +397,7 @@ _SETTINGS: Final = re.compile(
 def render_settings() -> str:
     """The page of settings as it stands, with its tables drawn anew."""
     by_table: dict[str, list[Setting]] = defaultdict(list)
-    for setting in settings_of(Settings):
+    for setting in (*settings_of(Settings), *named_tables_of(Settings)):
         by_table[".".join(setting.path[:-1])].append(setting)
     tables = "\n".join(render_table(name, items) for name, items in by_table.items())
     page = SETTINGS_PAGE.read_text(encoding="utf-8")
@@ -409,7 +409,8 @@ def render_table(name: str, settings: Iterable[Setting]) -> str:
     lines = [f"### `[{name}]`\n"] if name else []
     lines += ["| setting | variable | default | meaning |", "|---|---|---|---|"]
     for item in settings:
-        variable = f"`{item.variable}`" if item.has_variable else "in the file alone"
+        by_variable = item.has_variable and "NAME" not in item.path
+        variable = f"`{item.variable}`" if by_variable else "in the file alone"
         meaning = item.field.description
         lines.append(f"| `{item.path[-1]}` | {variable} | {default_of(item)} | {meaning} |")
     return "\n".join(lines) + "\n"
@@ -417,6 +418,8 @@ def render_table(name: str, settings: Iterable[Setting]) -> str:
 
 def default_of(setting: Setting) -> str:
     """A default as it would be written in the file."""
+    if setting.field.is_required():
+        return "must be there"
     match setting.field.get_default(call_default_factory=True, validated_data={}):
         case None:
             return "the profile's" if ".limits." in setting.key else "none"
@@ -424,12 +427,20 @@ def default_of(setting: Setting) -> str:
             return f"`{str(said).lower()}`"
         case "" | ():
             return "none"
+        case float() as seconds if setting.key.endswith("-s"):
+            return f"`{seconds:g}`"
         case float() as seconds:
             return f"`{duration_text(seconds)}`"
         case Mapping():
             return "none"
+        case tuple() as several:
+            return f"`{json.dumps(several)}`"
         case value:
-            return f"`{value}`"
+            return f"`{str(value).replace('|', BAR)}`"
+
+
+BAR: Final = "\\|"
+"""A bar within a cell."""
 
 
 def duration_text(seconds: float) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from affidavit.contract.limits import PROFILES
-from affidavit.settings import Settings, settings_of
+from affidavit.settings import Settings, named_tables_of, settings_of
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -17,7 +17,7 @@ def documented(page: str) -> set[tuple[str, str]]:
     found: set[tuple[str, str]] = set()
     table = ""
     for line in page.splitlines():
-        heading = re.fullmatch(r"### `\[([a-z.-]+)\]`", line)
+        heading = re.fullmatch(r"### `\[([a-zA-Z.-]+)\]`", line)
         row = re.match(r"\| `([a-z-]+)` \| `?([A-Z_]+|in the file alone)`? \|", line)
         if heading:
             table = f"{heading[1]}."
@@ -30,11 +30,11 @@ def test_every_setting_is_documented_and_nothing_else() -> None:
     assert documented(PAGE.read_text(encoding="utf-8")) == {
         (item.key, item.variable if item.has_variable else "in the file alone")
         for item in settings_of(Settings)
-    }
+    } | {(item.key, "in the file alone") for item in named_tables_of(Settings)}
 
 
 def test_every_setting_says_what_it_means() -> None:
-    for setting in settings_of(Settings):
+    for setting in (*settings_of(Settings), *named_tables_of(Settings)):
         assert setting.field.description, setting.key
 
 

@@ -171,7 +171,7 @@ async def test_a_role_that_could_write_is_refused(peopled: Server, role: str) ->
 
 
 async def test_the_probe_proves_that_it_is_read_only(peopled: Server) -> None:
-    assert "read-only" in await peopled.lookup("looker").probe()
+    assert "read-only" in (await peopled.lookup("looker").probe()).said
 
 
 async def test_an_agent_s_word_becomes_no_statement(peopled: Server) -> None:

@@ -14,7 +14,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
-from affidavit.adapters.option_table import OptionTable, Seconds
+from affidavit.adapters.cluster_tables import AlertmanagerTable
+from affidavit.adapters.option_table import TENANTS, OptionTable, Seconds
 from affidavit.adapters.outgoing_http import Credential
 from affidavit.ports.telemetry import SignalName
 
@@ -33,25 +34,35 @@ EXCLUDED: Final = r"^(go_|promhttp_|prometheus_|scrape_|net_conntrack_|ALERTS|py
 class Measure(OptionTable):
     """One series by its own PromQL: a ratio, a recording rule, whatever names do not tell."""
 
-    name: str = Field(min_length=1, max_length=200)
-    query: str = Field(min_length=1, max_length=4000)
-    unit: str = Field(default="", max_length=40)
-    statistic: str = Field(default="mean", max_length=40)
+    name: str = Field(min_length=1, max_length=200, description="its name as a metric")
+    query: str = Field(min_length=1, max_length=4000, description="the PromQL")
+    unit: str = Field(default="", max_length=40, description="UCUM, for example `ms`")
+    statistic: str = Field(default="mean", max_length=40, description="what it is of many")
 
 
 class PrometheusTable(OptionTable):
     """`[backends.prometheus.NAME]`: a Prometheus, or a VictoriaMetrics, by its HTTP API."""
 
-    url: str
+    url: str = Field(description="where it listens, with its path prefix")
     credential: Credential = Credential()
-    tenants: tuple[str, ...] = ()
-    selector: str = Field(default="", max_length=2000, description='for example {plant="shop"}')
-    service_labels: tuple[str, ...] = SERVICE_LABELS
-    instance_labels: tuple[str, ...] = INSTANCE_LABELS
-    exclude: str = EXCLUDED
-    units: Mapping[str, str] = Field(default_factory=lambda: MappingProxyType({}))
-    measures: tuple[Measure, ...] = Field(default=(), max_length=50)
-    timeout_s: Seconds = Field(default=10.0, gt=0, le=25)
+    tenants: tuple[str, ...] = Field(default=(), description=TENANTS)
+    selector: str = Field(
+        default="", max_length=2000, description='which series, for example `{plant="shop"}`'
+    )
+    service_labels: tuple[str, ...] = Field(
+        default=SERVICE_LABELS, description="labels that name the service, the first there"
+    )
+    instance_labels: tuple[str, ...] = Field(
+        default=INSTANCE_LABELS, description="labels that name the instance, the first there"
+    )
+    exclude: str = Field(default=EXCLUDED, description="metrics that are not read, by a pattern")
+    units: Mapping[str, str] = Field(
+        default_factory=lambda: MappingProxyType({}), description="units by a metric's name"
+    )
+    measures: tuple[Measure, ...] = Field(
+        default=(), max_length=50, description="series by PromQL: `name`, `query`, `unit`"
+    )
+    timeout_s: Seconds = Field(default=10.0, gt=0, le=25, description="of one request")
 
     @field_validator("selector")
     @classmethod
@@ -78,12 +89,16 @@ class FilesTable(OptionTable):
     these are, where they do not say so.
     """
 
-    signal: SignalName
-    paths: tuple[str, ...] = Field(min_length=1, max_length=64)
-    tenants: tuple[str, ...] = ()
-    form: Literal["json", "text"] = "json"
-    fields: Mapping[str, str] = Field(default_factory=lambda: MappingProxyType({}))
-    service: str = ""
+    signal: SignalName = Field(description="`metrics`, `logs`, `traces` or `events`")
+    paths: tuple[str, ...] = Field(min_length=1, max_length=64, description="with `*` and `?`")
+    tenants: tuple[str, ...] = Field(default=(), description=TENANTS)
+    form: Literal["json", "text"] = Field(
+        default="json", description="one object a line, or lines that begin with a time"
+    )
+    fields: Mapping[str, str] = Field(
+        default_factory=lambda: MappingProxyType({}), description="our columns by their keys"
+    )
+    service: str = Field(default="", description="whose lines these are, where they do not say")
 
 
 class PostgresTable(OptionTable):
@@ -93,16 +108,18 @@ class PostgresTable(OptionTable):
     require encrypts alone.
     """
 
-    host: str
-    port: int = Field(default=5432, ge=1, le=65535)
-    database: str = "postgres"
-    user: str
-    password_env: str = ""
-    password_file: str = ""
-    service: str = ""
-    tenants: tuple[str, ...] = ()
-    tls: Literal["verify-full", "require", "off"] = "verify-full"
-    timeout_s: Seconds = Field(default=5.0, gt=0, le=25)
+    host: str = Field(description="a name or an address")
+    port: int = Field(default=5432, ge=1, le=65535, description="its port")
+    database: str = Field(default="postgres", description="to connect to")
+    user: str = Field(description="a role that can write nothing")
+    password_env: str = Field(default="", description="the variable that holds its password")
+    password_file: str = Field(default="", description="the file that holds it")
+    service: str = Field(default="", description="its name in the topology")
+    tenants: tuple[str, ...] = Field(default=(), description=TENANTS)
+    tls: Literal["verify-full", "require", "off"] = Field(
+        default="verify-full", description="`verify-full`, `require` (unchecked) or `off`"
+    )
+    timeout_s: Seconds = Field(default=5.0, gt=0, le=25, description="of a statement")
 
 
 class Backends(OptionTable):
@@ -123,6 +140,11 @@ class Backends(OptionTable):
         max_length=BACKENDS_MAX,
         description="a PostgreSQL server, by fixed read-only queries",
     )
+    alertmanager: Mapping[Word, AlertmanagerTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="alerts and silences, by the API of an Alertmanager",
+    )
     topology: str = Field(default="", description="a topology.json, where spans show no calls")
     lookback_s: int = Field(
         default=1800, ge=300, le=6 * 3600, description="quiet time read before the window"
@@ -131,5 +153,5 @@ class Backends(OptionTable):
     @property
     def names(self) -> tuple[tuple[str, str], ...]:
         """Kind and name of each back end that is configured."""
-        kinds = ("prometheus", "files", "postgres")
-        return tuple((kind, name) for kind in kinds for name in getattr(self, kind))
+        kinds = {kind: found for kind, found in self if isinstance(found, Mapping)}
+        return tuple((kind, name) for kind, tables in kinds.items() for name in tables)

@@ -6,8 +6,7 @@ nothing (R33) and shows as unavailable in coverage instead of as silence (R15).
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,19 +15,17 @@ import anyio
 
 from affidavit.adapters.backend_tables import Backends
 from affidavit.adapters.incident_topology import parse_topology
-from affidavit.adapters.live_telemetry import Feed, LiveTelemetry, files_feed, metrics_feed
-from affidavit.adapters.outgoing_http import OutgoingHttp, authorization, read_secret
+from affidavit.adapters.live_kinds import KINDS
+from affidavit.adapters.live_parts import Ground, Wired
+from affidavit.adapters.live_telemetry import LiveTelemetry
+from affidavit.adapters.outgoing_http import OutgoingHttp
 from affidavit.adapters.outgoing_rules import OutgoingTable
-from affidavit.adapters.postgres import PostgresLookup
-from affidavit.adapters.prometheus import PrometheusSource
 from affidavit.contract.errors import AffidavitError, InputRefused, ToolFailed
 from affidavit.ports.lookups import Lookup
 from affidavit.ports.telemetry import Incident, Topology
 
 PROBE_S: Final = 3.0
 """For all probes, side by side; a back end that needs longer for nothing is no use at 3 a.m."""
-
-Probe = Callable[[], Awaitable[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,10 @@ class LiveConfig:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a probe found: `ok`, or a code and one sentence on how to mend it."""
+    """What a probe found: `ok` with how it is known that it is only read, or a code.
+
+    `hint` says how to mend it; of one that is `ok`, which right it has and should not.
+    """
 
     name: str
     signal: str
@@ -50,17 +50,6 @@ class Finding:
     code: str = ""
     message: str = ""
     hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Wired:
-    """One back end with its probe; a feed where it gives rows of telemetry."""
-
-    name: str
-    signal: str
-    probe: Probe
-    feed: Feed | None = None
-    lookup: Lookup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +83,7 @@ async def open_live(config: LiveConfig, incident: Incident, *, probe: bool = Tru
         raise no_backends()
     findings = [*broken, *(await _probe_all(wired) if probe else map(_believed, wired))]
     there = {finding.name for finding in findings if finding.ok}
-    feeds = [one.feed for one in wired if one.feed is not None and one.name in there]
+    feeds = [feed for one in wired if one.name in there for feed in one.feeds]
     telemetry = LiveTelemetry(
         incident, feeds, config.backends.lookback_s, _topology(config.backends)
     )
@@ -123,63 +112,31 @@ def no_backends() -> InputRefused:
 
 def _wire(
     config: LiveConfig, tenant: str | None, http: OutgoingHttp
-) -> tuple[list[_Wired], list[Finding]]:
+) -> tuple[list[Wired], list[Finding]]:
     """Each back end of the tenant; those whose secret is missing are findings at once."""
-    wired: list[_Wired] = []
+    ground = Ground(http, config.outgoing, config.environment, config.backends.lookback_s)
+    wired: list[Wired] = []
     broken: list[Finding] = []
-    for name, table in config.backends.prometheus.items():
-        if not _is_for(tenant, table.tenants):
+    for kind, name in config.backends.names:
+        table = getattr(config.backends, kind)[name]
+        if tenant is not None and table.tenants and tenant not in table.tenants:
             continue
         try:
-            headers = authorization(table.credential, config.environment)
+            wired.append(KINDS[kind].wire(name, table, ground))
         except InputRefused as refused:
-            broken.append(_finding(f"prometheus:{name}", "metrics", refused))
-            continue
-        source = PrometheusSource(name, table, http, headers)
-        wired.append(_Wired(source.name, "metrics", source.probe, metrics_feed(source)))
-    for name, files in config.backends.files.items():
-        if _is_for(tenant, files.tenants):
-            feed = files_feed(name, files)
-            wired.append(_Wired(feed.name, files.signal, _looks_for(files.paths), feed))
-    for name, server in config.backends.postgres.items():
-        if not _is_for(tenant, server.tenants):
-            continue
-        try:
-            asks = bool(server.password_env or server.password_file)
-            told = (server.password_env, server.password_file, config.environment)
-            password = read_secret(*told) if asks else ""
-        except InputRefused as refused:
-            broken.append(_finding(f"postgres:{name}", "database", refused))
-            continue
-        lookup = PostgresLookup(name, server, password, config.outgoing)
-        wired.append(_Wired(lookup.source, "database", lookup.probe, lookup=lookup))
+            signal = KINDS[kind].signal or table.signal
+            broken.append(_finding(f"{kind}:{name}", signal, refused))
     return wired, broken
 
 
-def _is_for(tenant: str | None, tenants: Sequence[str]) -> bool:
-    return tenant is None or not tenants or tenant in tenants
-
-
-def _looks_for(patterns: Sequence[str]) -> Probe:
-    async def look() -> str:
-        if not any(glob.glob(pattern) for pattern in patterns):  # noqa: PTH207 - absolute
-            raise ToolFailed(
-                f"no file matches {', '.join(patterns)}",
-                code="SOURCE_UNAVAILABLE",
-                hint="check the paths and that this user may read them",
-            )
-        return "there"
-
-    return look
-
-
-async def _probe_all(wired: Sequence[_Wired]) -> list[Finding]:
+async def _probe_all(wired: Sequence[Wired]) -> list[Finding]:
     """One finding each, in order, however long one of them hangs."""
     found: dict[str, Finding] = {}
 
-    async def ask(one: _Wired) -> None:
+    async def ask(one: Wired) -> None:
         try:
-            found[one.name] = Finding(one.name, one.signal, True, message=await one.probe())
+            proof = await one.probe()
+            found[one.name] = Finding(one.name, one.signal, True, "", proof.said, proof.warning)
         except AffidavitError as error:
             found[one.name] = _finding(one.name, one.signal, error)
 
@@ -193,7 +150,7 @@ async def _probe_all(wired: Sequence[_Wired]) -> list[Finding]:
     return [found.get(one.name) or _finding(one.name, one.signal, late) for one in wired]
 
 
-def _believed(one: _Wired) -> Finding:
+def _believed(one: Wired) -> Finding:
     return Finding(one.name, one.signal, True)
 
 

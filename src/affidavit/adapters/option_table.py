@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BeforeValidator, ConfigDict
 
@@ -27,3 +27,6 @@ def _seconds(value: object) -> object:
 
 Seconds = Annotated[float, BeforeValidator(_seconds)]
 """A number of seconds; a file's decimals are taken as they are."""
+
+TENANTS: Final = "whose runs may read it; empty: every tenant's"
+"""What the setting `tenants` of a back end says of itself."""

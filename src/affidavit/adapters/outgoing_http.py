@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
+from pydantic import Field
 
 from affidavit.adapters.option_table import OptionTable
 from affidavit.adapters.outgoing_rules import (
@@ -45,17 +46,20 @@ ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
 SECRET_BYTES_MAX: Final = 16_384
 """A token or a password; a larger file is another file."""
 
+X509_EXPIRED: Final = 10
+"""OpenSSL's X509_V_ERR_CERT_HAS_EXPIRED."""
+
 Resolve: TypeAlias = Callable[[str, int], Awaitable[list[str]]]
 
 
 class Credential(OptionTable):
     """Who we are to a back end, named and never written down: a variable, or a file."""
 
-    bearer_env: str = ""
-    bearer_file: str = ""
-    username: str = ""
-    password_env: str = ""
-    password_file: str = ""
+    bearer_env: str = Field(default="", description="the variable that holds a bearer token")
+    bearer_file: str = Field(default="", description="the file that holds it, on one line")
+    username: str = Field(default="", description="for basic authentication, without a token")
+    password_env: str = Field(default="", description="the variable that holds its password")
+    password_file: str = Field(default="", description="the file that holds it, on one line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +74,17 @@ class HttpCall:
     body: bytes | None = None
     timeout_s: float = ANSWER_TIMEOUT_S
     bytes_max: int = ANSWER_BYTES_MAX
+    tls: ssl.SSLContext | None = None  # whom we believe and who we are, where not the usual
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What came back."""
+    """What came back. `tls_until` is the end of the server's certificate, as it says it."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    tls_until: str = ""
 
 
 async def resolve_by_system(host: str, port: int) -> list[str]:
@@ -94,14 +100,15 @@ class OutgoingHttp:
     table: OutgoingTable
     resolve: Resolve = resolve_by_system
     _pinned: dict[tuple[str, int], str] = field(default_factory=dict)
-    _client: httpx2.AsyncClient | None = None
+    _clients: dict[ssl.SSLContext | None, httpx2.AsyncClient] = field(default_factory=dict)
 
     async def send(self, call: HttpCall) -> HttpAnswer:
         """The answer, whatever its status but a redirect.
 
         Raises InputRefused for a place that may not be reached, ToolFailed for one that does not
-        answer: SOURCE_UNAVAILABLE, TIMEOUT, RESULT_TOO_LARGE, REDIRECT_REFUSED. The messages name
-        the URL, without its query and without credentials.
+        answer: SOURCE_UNAVAILABLE, CERTIFICATE_EXPIRED, CERTIFICATE_REFUSED, TIMEOUT,
+        RESULT_TOO_LARGE, REDIRECT_REFUSED. The messages name the URL, without its query and
+        without credentials.
         """
         where = f"{call.what}: {call.method} {bare(call.url)}"
         place = place_of(call.url)
@@ -120,9 +127,9 @@ class OutgoingHttp:
 
     async def close(self) -> None:
         """No connection is open."""
-        if self._client is not None:
-            await self._client.aclose()
-            self._client = None
+        for client in self._clients.values():
+            await client.aclose()
+        self._clients.clear()
 
     async def _address(self, place: Place, where: str) -> str:
         key = (place.host, place.port)
@@ -139,10 +146,10 @@ class OutgoingHttp:
     async def _exchange(self, call: HttpCall, place: Place, address: str, where: str) -> HttpAnswer:
         import httpx2
 
-        if self._client is None:
-            self._client = _open_client()
+        client = self._clients.get(call.tls) or _open_client(call.tls)
+        self._clients[call.tls] = client
         headers = {**call.headers, "host": place.authority, "accept-encoding": "identity"}
-        request = self._client.build_request(
+        request = client.build_request(
             call.method,
             httpx2.URL(call.url).copy_with(host=address),
             params=call.query or None,
@@ -151,8 +158,9 @@ class OutgoingHttp:
             extensions={"sni_hostname": place.host},
         )
         try:
-            response = await self._client.send(request, stream=True, follow_redirects=False)
+            response = await client.send(request, stream=True, follow_redirects=False)
             try:
+                until = _certificate_end(response)
                 body = await _read(response, call, where)
             finally:
                 await response.aclose()
@@ -160,16 +168,36 @@ class OutgoingHttp:
             raise ToolFailed(f"{where} does not answer in time", code="TIMEOUT") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError) as error:
             raise ToolFailed(
-                f"{where} cannot be reached ({type(error).__name__})", code="SOURCE_UNAVAILABLE"
+                f"{where} cannot be reached ({type(error).__name__})", code=_code_of(error)
             ) from None
         kept = {name.lower(): value for name, value in response.headers.items()}
-        return HttpAnswer(response.status_code, kept, body)
+        return HttpAnswer(response.status_code, kept, body, until)
 
 
-def _open_client() -> httpx2.AsyncClient:
+def _certificate_end(response: httpx2.Response) -> str:
+    """`notAfter` of the certificate that was verified; empty without TLS."""
+    stream = response.extensions.get("network_stream")
+    tls = stream.get_extra_info("ssl_object") if stream is not None else None
+    found = tls.getpeercert() if tls is not None else None
+    return str(found.get("notAfter", "")) if found else ""
+
+
+def _code_of(error: BaseException) -> str:
+    """A certificate that was refused is told from a server that is not there."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            expired = cause.verify_code == X509_EXPIRED
+            return "CERTIFICATE_EXPIRED" if expired else "CERTIFICATE_REFUSED"
+        cause = cause.__cause__ or cause.__context__
+    return "SOURCE_UNAVAILABLE"
+
+
+def _open_client(tls: ssl.SSLContext | None) -> httpx2.AsyncClient:
     from httpx2 import AsyncClient, Timeout
 
     return AsyncClient(
+        verify=tls if tls is not None else True,
         timeout=Timeout(ANSWER_TIMEOUT_S * 3, connect=CONNECT_TIMEOUT_S),
         follow_redirects=False,
         trust_env=False,

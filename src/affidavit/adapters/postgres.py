@@ -21,7 +21,9 @@ from affidavit.adapters.backend_tables import PostgresTable
 from affidavit.adapters.outgoing_http import Resolve, resolve_by_system
 from affidavit.adapters.outgoing_rules import OutgoingTable, Place, check_addresses, check_host
 from affidavit.contract.errors import ToolFailed
-from affidavit.ports.lookups import Looked
+from affidavit.contract.evidence import Window
+from affidavit.contract.states import EvidenceClass
+from affidavit.ports.lookups import Looked, Proof
 from affidavit.ports.telemetry import Plain
 
 ROWS_MAX: Final = 50
@@ -93,7 +95,9 @@ class PostgresLookup:
         "Looks at the PostgreSQL server now: activity (sessions and what they wait for), locks "
         "(who blocks whom), database (counters), settings. Statements without their literals."
     )
+    evidence_class = EvidenceClass.OBSERVATION
     looks = tuple(LOOKS)
+    windowed: frozenset[str] = frozenset()
     spoken = frozenset({"statement", "holder_statement", "application"})
 
     def __init__(
@@ -112,12 +116,12 @@ class PostgresLookup:
         self._outgoing = outgoing
         self._resolve = resolve
 
-    async def probe(self) -> str:
+    async def probe(self) -> Proof:
         """See `Lookup.probe`."""
         async with self._session():
-            return "answers; the session is read-only, and the role may write to no table"
+            return Proof("answers; the session is read-only, and the role may write to no table")
 
-    async def look(self, what: str) -> Looked:
+    async def look(self, what: str, window: Window | None = None) -> Looked:
         """See `Lookup.look`."""
         async with self._session() as session:
             found = await session.fetch(f"SELECT * FROM ({LOOKS[what]}) AS found")  # noqa: S608 -- ours

@@ -28,6 +28,7 @@ from affidavit.adapters.prometheus_series import (
     service_of,
 )
 from affidavit.contract.errors import ToolFailed
+from affidavit.ports.lookups import Proof
 
 NAMES_MAX: Final = 800
 """Metrics of one capture; a service with its runtime has about a hundred."""
@@ -91,10 +92,10 @@ class PrometheusSource:
         self._http = http
         self._headers = headers
 
-    async def probe(self) -> str:
-        """One cheap question; the server's version where it tells one. Raises ToolFailed."""
+    async def probe(self) -> Proof:
+        """One cheap question. Raises ToolFailed."""
         await self._get("query", (("query", "vector(1)"),))
-        return "answers"
+        return Proof("answers; read by GET on four paths of its query API, and by nothing else")
 
     async def capture(self, span: Span) -> Captured:
         """Every metric of the span within the bounds. Raises ToolFailed where nothing was read."""

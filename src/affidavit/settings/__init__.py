@@ -16,7 +16,7 @@ its lines in `docs/settings.md` (`make docs`) follow from that.
 """
 
 from affidavit.settings.reading import CONFIG_NAME, read_settings
-from affidavit.settings.table import PREFIX, Setting, settings_of, variable_of
+from affidavit.settings.table import PREFIX, Setting, named_tables_of, settings_of, variable_of
 from affidavit.settings.whole import Settings
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "PREFIX",
     "Setting",
     "Settings",
+    "named_tables_of",
     "read_settings",
     "settings_of",
     "variable_of",

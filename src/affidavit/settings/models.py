@@ -14,8 +14,8 @@ from affidavit.settings.table import Money, Table
 class ModelPrice(Table):
     """What a million tokens of one model cost. A model that costs nothing says so: 0."""
 
-    input: Money
-    output: Money
+    input: Money = Field(description="of a million tokens that it reads")
+    output: Money = Field(description="of a million tokens that it writes")
 
     def price(self) -> Price:
         """The price as a model carries it."""

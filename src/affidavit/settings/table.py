@@ -121,6 +121,19 @@ def settings_of(table: type[Record], before: tuple[str, ...] = ()) -> Iterator[S
             yield Setting(path, info)
 
 
+def named_tables_of(table: type[Record], before: tuple[str, ...] = ()) -> Iterator[Setting]:
+    """Every setting below the tables whose names are the user's own; NAME stands for that name."""
+    for name, info in table.model_fields.items():
+        path = (*before, info.alias or hyphened(name))
+        kind: Any = info.annotation
+        if get_origin(kind) is Mapping:
+            held = get_args(kind)[1]
+            if isinstance(held, type) and issubclass(held, Record):
+                yield from settings_of(held, (*path, "NAME"))
+        elif isinstance(kind, type) and issubclass(kind, Record):
+            yield from named_tables_of(kind, path)
+
+
 def _kinds(annotation: Any) -> tuple[Any, ...]:
     """The plain types that an annotation may hold."""
     origin = get_origin(annotation)
