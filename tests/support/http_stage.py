@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,22 +30,30 @@ class Reply:
     pieces: Callable[[], Iterator[bytes]] | None = None
 
 
+class Quiet(ThreadingHTTPServer):
+    """Says nothing of a client that leaves, or that does not believe its certificate."""
+
+    def handle_error(self, *_: object) -> None:
+        """Say nothing."""
+
+
 @dataclass(slots=True)
 class Stage:
     """The running server: its port, and what it saw."""
 
     port: int
     seen: list[Seen]
+    scheme: str = "http"
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
 
 @contextmanager
-def stage(answer: Callable[[Seen], Reply]) -> Iterator[Stage]:
-    """A server that answers as it is told, until the context ends."""
+def stage(answer: Callable[[Seen], Reply], tls: ssl.SSLContext | None = None) -> Iterator[Stage]:
+    """A server that answers as it is told, until the context ends; with `tls`, over https."""
     seen: list[Seen] = []
 
     class Speaker(BaseHTTPRequestHandler):
@@ -65,7 +74,8 @@ def stage(answer: Callable[[Seen], Reply]) -> Iterator[Stage]:
                 if reply.pieces is None:
                     self.send_header("content-length", str(len(reply.body)))
                     self.end_headers()
-                    self.wfile.write(reply.body)
+                    if self.command != "HEAD":
+                        self.wfile.write(reply.body)
                 else:
                     self.send_header("connection", "close")
                     self.end_headers()
@@ -74,17 +84,21 @@ def stage(answer: Callable[[Seen], Reply]) -> Iterator[Stage]:
             except (BrokenPipeError, ConnectionResetError):
                 pass
 
-        do_GET = do_POST = _answer  # noqa: N815 - the names that http.server wants
+        do_GET = do_POST = do_HEAD = _answer  # noqa: N815 - the names that http.server wants
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Speaker)
+    server = Quiet(("127.0.0.1", 0), Speaker)
+    if tls is not None:
+        server.socket = tls.wrap_socket(
+            server.socket, server_side=True, do_handshake_on_connect=False
+        )
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
-        yield Stage(server.server_address[1], seen)
+        yield Stage(server.server_address[1], seen, "http" if tls is None else "https")
     finally:
         server.shutdown()
         thread.join()

@@ -14,6 +14,7 @@ from affidavit.contract.agent import (
     AgentState,
     Decision,
     GiveUp,
+    Investigator,
     Observation,
     ToolCallRequest,
 )
@@ -79,21 +80,36 @@ async def ask_live(settings: Settings, window: Window, *calls: ToolCallRequest) 
         return GiveUp("enough")
 
     script = ScriptedInvestigator([Act(calls), leave])
-    request = AgentRequest(
+    release = await _run(_request(window), settings, script)
+    return Asked(release, seen[0].observations)
+
+
+async def investigate(settings: Settings, window: Window, service: str = "") -> ReleaseRecord:
+    """The same with the embedded agent."""
+    return await _run(_request(window, service), settings, None)
+
+
+def _request(window: Window, service: str = "") -> AgentRequest:
+    return AgentRequest(
         run_id=new_run_id(),
         tenant="local",
         question="What is wrong?",
         limits=PROFILES["standard"],
         window=window,
         source="live",
+        symptom_service=service or None,
     )
-    store = MemoryStore()
+
+
+async def _run(
+    request: AgentRequest, settings: Settings, agent: Investigator | None
+) -> ReleaseRecord:
     order = LiveOrder(request, settings, {})
-    async with live_world(order, store, investigator=script) as (world, _):
+    async with live_world(order, MemoryStore(), investigator=agent) as (world, _):
         await start(world, request)
         release = await drive(request.run_id, world)
     assert isinstance(release, ReleaseRecord)
-    return Asked(release, seen[0].observations)
+    return release
 
 
 def cells(envelope: Envelope) -> list[dict[str, object]]:

@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
-from affidavit.adapters.cluster_tables import AlertmanagerTable
+from affidavit.adapters.cluster_tables import AlertmanagerTable, KubernetesTable
 from affidavit.adapters.option_table import TENANTS, OptionTable, Seconds
 from affidavit.adapters.outgoing_http import Credential
 from affidavit.ports.telemetry import SignalName
@@ -144,6 +144,11 @@ class Backends(OptionTable):
         default_factory=lambda: MappingProxyType({}),
         max_length=BACKENDS_MAX,
         description="alerts and silences, by the API of an Alertmanager",
+    )
+    kubernetes: Mapping[Word, KubernetesTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="pods, events, rollouts and nodes, by the API of a Kubernetes cluster",
     )
     topology: str = Field(default="", description="a topology.json, where spans show no calls")
     lookback_s: int = Field(

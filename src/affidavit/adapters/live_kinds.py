@@ -10,8 +10,12 @@ from typing import Any, Final
 
 from affidavit.adapters.alertmanager import AlertmanagerLookup
 from affidavit.adapters.backend_tables import FilesTable, PostgresTable, PrometheusTable
-from affidavit.adapters.cluster_tables import AlertmanagerTable
+from affidavit.adapters.cluster_tables import AlertmanagerTable, KubernetesTable
+from affidavit.adapters.kubernetes import KubernetesSource
+from affidavit.adapters.kubernetes_access import open_access
+from affidavit.adapters.kubernetes_api import KubernetesApi
 from affidavit.adapters.live_parts import Ground, Wired
+from affidavit.adapters.live_rows import rows_feed
 from affidavit.adapters.live_telemetry import files_feed, metrics_feed
 from affidavit.adapters.outgoing_http import authorization, read_secret
 from affidavit.adapters.postgres import PostgresLookup
@@ -68,12 +72,25 @@ def wire_alertmanager(name: str, table: AlertmanagerTable, ground: Ground) -> Wi
     return Wired(lookup.source, "alerts", lookup.probe, lookup=lookup)
 
 
+def wire_kubernetes(name: str, table: KubernetesTable, ground: Ground) -> Wired:
+    """Pods, events, rollouts, nodes."""
+    access = open_access(table, ground.environment)
+    api = KubernetesApi(f"kubernetes:{name}", access, ground.http, table.timeout_s)
+    source = KubernetesSource(name, table, api)
+    feeds = (
+        rows_feed(source.source, "events", source.changes),
+        rows_feed(source.source, "logs", source.lines),
+    )
+    return Wired(source.source, "kubernetes", source.probe, feeds, source)
+
+
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         "prometheus": Kind("metrics", wire_prometheus),
         "files": Kind("", wire_files),
         "postgres": Kind("database", wire_postgres),
         "alertmanager": Kind("alerts", wire_alertmanager),
+        "kubernetes": Kind("kubernetes", wire_kubernetes),
     }
 )
 """By the name of their table in `[backends]`, in the order in which they are asked."""
