@@ -20,7 +20,8 @@ from affidavit.contract.agent import AgentRequest
 from affidavit.diagnose import World, start
 from affidavit.ports.store import Store
 from affidavit.server.app import begin_stop
-from affidavit.server.house import House, ServeOptions, build_house
+from affidavit.server.hooks import HookPlan, open_hooks
+from affidavit.server.house import House, ServeOptions, add_hooks, build_house
 from affidavit.server.keyring import Keyring
 from affidavit.server.permits import Role
 from affidavit.server.serving import Server
@@ -121,11 +122,15 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, store: Store | None = None, **options: Any) -> Iterator[Served]:
-    """A service with its keys in that folder, on a port of its own."""
+def served(
+    folder: Path, store: Store | None = None, *, plan: HookPlan | None = None, **options: Any
+) -> Iterator[Served]:
+    """A service with its keys in that folder, on a port of its own; with a plan alerts come in."""
     told = ServeOptions(keys=folder / "keys.json", **options)
     Keyring(told.keys).make()
     house = build_house(told, store or MemoryStore())
+    if plan is not None:
+        add_hooks(house, open_hooks(plan, house.store, house.engine.wake))
     listening = socket.create_server(("127.0.0.1", 0))
     server = Server(house)
     loops: list[asyncio.AbstractEventLoop] = []

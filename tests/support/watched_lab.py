@@ -132,8 +132,14 @@ def prometheus(
 
 
 @contextmanager
-def alertmanager(folder: Path, port: int, hook: str, bearer: str) -> Iterator[str]:
-    """An Alertmanager that posts to `hook` at once; its address."""
+def alertmanager(
+    folder: Path, port: int, hook: str, bearer: str, name: str | None = None
+) -> Iterator[str]:
+    """An Alertmanager that posts to `hook` at once; its address. With a name, it shows that and
+    its key as basic authentication."""
+    proof: dict[str, object] = {"authorization": {"type": "Bearer", "credentials": bearer}}
+    if name is not None:
+        proof = {"basic_auth": {"username": name, "password": bearer}}
     folder.mkdir(parents=True, exist_ok=True)
     config = {
         "route": {
@@ -150,7 +156,7 @@ def alertmanager(folder: Path, port: int, hook: str, bearer: str) -> Iterator[st
                     {
                         "url": hook,
                         "send_resolved": True,
-                        "http_config": {"authorization": {"type": "Bearer", "credentials": bearer}},
+                        "http_config": proof,
                     }
                 ],
             }

@@ -108,7 +108,7 @@ class Courier:
             # A thread's first message goes before the others of its incident and destination.
             begun: set[tuple[str, str]] = set()
             for delivery in due:
-                place = (delivery.destination, delivery.key)
+                place = (delivery.destination, f"{delivery.tenant}:{delivery.key}")
                 if place in begun:
                     await self._postpone(delivery, now_us)
                 else:
@@ -144,10 +144,11 @@ class Courier:
         if sender is None:
             sent = Sent("DESTINATION_UNKNOWN", retry=False)
         else:
-            thread = await self.outbox.thread(delivery.destination, delivery.key)
+            incident = f"{delivery.tenant}:{delivery.key}"  # no two tenants share a thread
+            thread = await self.outbox.thread(delivery.destination, incident)
             sent = await sender.send(delivery, now.timestamp(), thread)
             if sent.thread and thread is None:
-                await self.outbox.begin_thread(delivery.destination, delivery.key, sent.thread)
+                await self.outbox.begin_thread(delivery.destination, incident, sent.thread)
         outcome: Outcome = outcome_of(sent, delivery.attempts, to_us(self.clock.now()))
         await self.outbox.settle(delivery.id, outcome)
         if sent.code:

@@ -77,11 +77,12 @@ async def take_pagerduty(
     check_signature(content, signature, secrets)
     event = read_pagerduty(content)
     check_age(event, desk.clock.now(), desk.rules.pagerduty_age_s)
-    if await desk.book.knows_event("pagerduty", event.id):
+    sender = f"pagerduty:{tenant}"  # an id that one tenant has seen is news to another
+    if await desk.book.knows_event(sender, event.id):
         return ()
     taken = await take_alerts(desk, event.notification, tenant)
     now_us = to_us(desk.clock.now())
-    await desk.book.note_event("pagerduty", event.id, now_us, EVENT_KEPT_S * MICRO)
+    await desk.book.note_event(sender, event.id, now_us, EVENT_KEPT_S * MICRO)
     return taken
 
 

@@ -1,13 +1,17 @@
 """The first thing that a request meets: is it for us, from whom, may they, and how large is it?
 
-In this order, each refusal before anything that costs more: the Host (a foreign name that resolves
-to this machine is no way in), who asks (401), whether that route is for them (403; what is no route
-looks the same to everybody who has no key), whether another site sent it (Origin, CSRF token), how
-many are under way (429), how large the body is (413). Only then does the application see it.
+In this order, each refusal before anything that costs more: the head's size and form (431, 400),
+the Host (a foreign name that resolves to this machine is no way in), who asks (401), whether that
+route is for them (403; what is no route looks the same to everybody who has no key), whether
+another site sent it (Origin, CSRF token), how many are under way (429), how large the body is
+(413). Only then does the application see it.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
+import hmac
 import ipaddress
 import re
 import secrets
@@ -25,6 +29,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from affidavit.contract.errors import AffidavitError
+from affidavit.server.connections import HEAD_BYTES_MAX, head_too_large
 from affidavit.server.keyring import Keyring
 from affidavit.server.permits import Access, Principal, Role, permit_of
 from affidavit.server.problems import Problem, not_found, problem_of, problem_response
@@ -53,6 +58,26 @@ BODY_WAIT_S: Final = 20.0
 UNDER_WAY_MAX: Final = 256
 UNDER_WAY_OF_TENANT_MAX: Final = 128
 """Requests at once, streams not counted: each is short, and more only wait for each other."""
+
+TARGET_BYTES_MAX: Final = 8_192
+"""Of a path and its query: as RFC 9110 asks for at least."""
+
+ONCE: Final = frozenset(
+    {
+        "authorization",
+        "content-type",
+        "idempotency-key",
+        "last-event-id",
+        "origin",
+        "x-csrf-token",
+        "x-pagerduty-signature",
+    }
+)
+"""Headers that say one thing: of two, a proxy and we might believe different ones."""
+
+BASIC_PATHS: Final = "/hooks/"
+"""Where a key may come as a password (RFC 7617): Alertmanager knows basic authentication. Nowhere
+else, because a browser would remember it and send it with another site's requests."""
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -104,7 +129,9 @@ class Door:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
             who = None
-            if scheme.lower() == "bearer":
+            if scheme.lower() == "basic" and scope["path"].startswith(BASIC_PATHS):
+                who = self._by_password(token.strip())
+            elif scheme.lower() == "bearer":
                 who = self.ring.verify(token.strip())
                 if who is None and self.bearer is not None:
                     who = await self.bearer(token.strip())
@@ -120,6 +147,16 @@ class Door:
             return None, False
         scope["state"]["session"] = session
         return Principal(entry.name, entry.tenant, frozenset(entry.roles)), True
+
+    def _by_password(self, pair: str) -> Principal | None:
+        """The key of a basic authentication: its owner's name, and the key as the password."""
+        try:
+            name, _, token = base64.b64decode(pair, validate=True).decode("ascii").partition(":")
+        except (binascii.Error, UnicodeDecodeError):
+            return None
+        who = self.ring.verify(token)
+        told = "" if who is None else who.subject
+        return who if hmac.compare_digest(told.encode(), name.encode()) else None
 
 
 def session_cookie(headers: Headers) -> str | None:
@@ -170,6 +207,7 @@ class Gatekeeper:
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, path = Headers(scope=scope), scope["path"]
         try:
+            check_head(scope, headers)
             check_host(headers, self.door.hosts)
             needed = permit_of(scope["method"], path)
             tenant = await self._permit(scope, headers, needed)
@@ -225,6 +263,18 @@ class Gatekeeper:
                 headers={"retry-after": "1"},
             )
         return who.tenant
+
+
+def check_head(scope: Scope, headers: Headers) -> None:
+    """Raises Problem (431, 414, 400) for a head that is too large, or says one thing twice."""
+    size = sum(len(name) + len(value) for name, value in headers.raw)
+    if size > HEAD_BYTES_MAX:
+        raise head_too_large()
+    if len(scope.get("raw_path") or b"") + len(scope["query_string"]) > TARGET_BYTES_MAX:
+        raise Problem(414, "TARGET_TOO_LONG", "the address is too long", hint="ask for less")
+    for name in ONCE:
+        if len(headers.getlist(name)) > 1:
+            raise Problem(400, "HEADER_REPEATED", f"{name} came twice", hint="send it once")
 
 
 def check_host(headers: Headers, hosts: frozenset[str]) -> None:

@@ -46,6 +46,7 @@ _STATUS_OF: Final[Mapping[str, int]] = MappingProxyType(
         "OUTCOME_KNOWN": 409,
         "APPROVER_IS_REQUESTER": 403,
         "APPROVER_IS_AGENT": 403,
+        "SIGNATURE_REFUSED": 403,
     }
 )
 """Codes of the rooms below that have a status of their own; a refusal without a row is a 422."""
@@ -138,6 +139,8 @@ def _of_validation(error: RequestValidationError) -> Problem:
     said = str(first["msg"])[:WHERE_CHARS_MAX]
     if first["type"] == "json_invalid":
         return Problem(422, "BODY_UNREADABLE", "the body is no JSON", hint="see /openapi.json")
+    if first["loc"][0] == "header":  # before what it is about: the request itself is malformed
+        return Problem(400, "HEADER_INVALID", f"{where}: {said}", hint="see /openapi.json")
     return Problem(422, "REQUEST_INVALID", f"{where}: {said}", hint="see /openapi.json")
 
 

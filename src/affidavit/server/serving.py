@@ -12,6 +12,7 @@ import uvicorn
 from affidavit.contract.errors import InputRefused
 from affidavit.ports.store import Store
 from affidavit.server.app import begin_stop, build_app
+from affidavit.server.connections import HEAD_BYTES_MAX, BoundedConnection
 from affidavit.server.gatekeeper import LOOPBACK_NAMES
 from affidavit.server.hooks import HookPlan, open_hooks
 from affidavit.server.house import House, ServeOptions, add_hooks, build_house
@@ -23,9 +24,6 @@ GRACE_S: Final = 5
 BACKLOG: Final = 1024
 
 PORT_MAX: Final = 65_535
-
-HEADERS_BYTES_MAX: Final = 32_768
-"""Of one request: a cookie and a token fit many times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,8 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=GRACE_S,
                 lifespan="on",
                 ws="none",
-                h11_max_incomplete_event_size=HEADERS_BYTES_MAX,
+                http=BoundedConnection,
+                h11_max_incomplete_event_size=HEAD_BYTES_MAX,
             )
         )
         self.house = house
