@@ -30,8 +30,10 @@ from affidavit.contract.snapshots import DiagnosisProgressSnapshot
 from affidavit.contract.states import (
     AgentStatus,
     ChatApplicationStatus,
+    IntentType,
     Provenance,
     RunState,
+    steps_to_validation,
 )
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, extend, to_us
@@ -79,6 +81,17 @@ Collect = Callable[[Run, Collection], Awaitable[None]]
 """Brings a run to the end of its collection; a run that is there already is left as it is."""
 
 
+class Turn(Protocol):
+    """Finds the branch of a run whose caller did not name it, and opens its world (I1)."""
+
+    async def enter(self, run: Run, world: World) -> World:
+        """The world in which the run goes on; the decision is on record when this returns.
+
+        A stop meanwhile ends the collection. Raises `RecordFailed` and `PauseAsked`.
+        """
+        ...
+
+
 class Mind(Protocol):
     """Gives a run its thinkers; where there is none, the world's own need no run to think."""
 
@@ -92,11 +105,26 @@ class Mind(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Routing:
+    """Which branch a request takes, None where none was found, and who says so (I1)."""
+
+    intent: IntentType | None
+    by: str
+
+    @property
+    def event(self) -> Event:
+        """The line of the journal."""
+        intent = None if self.intent is None else str(self.intent)
+        return Event(EventType.ROUTING_DECISION, {"intent": intent, "by": self.by})
+
+
+@dataclass(frozen=True, slots=True)
 class World:
     """All that a run needs from outside.
 
     `supplied` writes down an answer that came with its tool calls, where nothing is collected; then
-    whatever comes out says *supplied* (C12, N18).
+    whatever comes out says *supplied* (C12, N18). `branch` collects in place of the loop. `routing`
+    says which branch the run takes and who said so, None: its caller; `turn` finds it out later.
     """
 
     driver: Driver
@@ -104,6 +132,9 @@ class World:
     examiner: Examiner
     seal: Seal
     supplied: Collect | None = None
+    branch: Collect | None = None
+    routing: Routing | None = None
+    turn: Turn | None = None
     mind: Mind | None = None
     tell: Tell | None = None
 
@@ -141,10 +172,13 @@ async def drive(run_id: str, world: World) -> ReleaseRecord | Paused:
                 await _wake(run)
                 if world.mind is not None:
                     world = world.mind.bind(run, world)
-                await (world.supplied or collect)(run, world.collection)
+                if world.turn is not None:
+                    world = await world.turn.enter(run, world)
+                await (world.supplied or world.branch or collect)(run, world.collection)
                 ledger = ledger_of(run, world.collection.catalogue)
                 progress = _project(run, world.collection, ledger)
                 gathered = await _gather(run, world, ledger, progress)
+                gathered = replace(gathered, intent=run.view.intent)
                 if world.supplied is not None:
                     gathered = replace(gathered, provenance=Provenance.SUPPLIED)
                 return await _publish(run, world, gathered)
@@ -173,9 +207,8 @@ async def _gather(
     if stopped is not None:
         return gather_stopped(stopped_findings(question, stopped), progress, ledger)
     try:
-        if run.view.status is not ChatApplicationStatus.SAFETY_VALIDATING:
-            status = str(ChatApplicationStatus.SAFETY_VALIDATING)
-            await run.note(Event(EventType.STATUS_CHANGED, {"status": status}))
+        for status in steps_to_validation(run.view.status):
+            await run.note(Event(EventType.STATUS_CHANGED, {"status": str(status)}))
         gathered = await examine(
             findings_of(run.request.question, run.view, run.contents),
             progress,
@@ -333,10 +366,11 @@ async def _create(world: World, request: AgentRequest, artifacts: tuple[Artifact
         "policy_digest": world.collection.guards.digest(),
         "version": __version__,
     }
+    routing = world.routing or Routing(request.intent, "caller")
     events = (
         Event(EventType.RUN_STARTED, started),
         Event(EventType.STATUS_CHANGED, {"status": str(ChatApplicationStatus.ROUTING)}),
-        Event(EventType.ROUTING_DECISION, {"intent": str(request.intent), "by": "caller"}),
+        *((routing.event,) if world.turn is None else ()),
     )
     entries = extend(request.run_id, 1, GENESIS, moment, events)
     head = RunHead(

@@ -40,7 +40,12 @@ from affidavit.contract.errors import (
 )
 from affidavit.contract.ids import call_id
 from affidavit.contract.journal import Event, EventType
-from affidavit.contract.states import AgentStatus, ChatApplicationStatus, DiagnosisStopReason
+from affidavit.contract.states import (
+    BRANCH_STATUSES,
+    AgentStatus,
+    DiagnosisStopReason,
+    IntentType,
+)
 from affidavit.core.breaker import Circuits, CircuitState
 from affidavit.core.canonical import digest
 from affidavit.core.run import Run, Stage
@@ -71,9 +76,10 @@ class Collection:
     """Who collects, with what, under which guards.
 
     `circuits` are the breakers of all dependencies, shared by the runs of a process, or None: none
-    is ever open. `models` are the dependencies that the investigator thinks with. `ledgers` holds
-    the last snapshot of each run while it collects, `signatures` what earlier requests asked, and
-    `news` what results said, so that nothing is read back twice; what is released is read anew.
+    is ever open. `models` are the dependencies that the investigator thinks with, `intent` is the
+    branch. `ledgers` holds the last snapshot of each run while it collects, `signatures` what
+    earlier requests asked, and `news` what results said, so that nothing is read back twice; what
+    is released is read anew.
     """
 
     investigator: Investigator
@@ -85,6 +91,7 @@ class Collection:
     news: News = field(default_factory=dict, repr=False, compare=False)
     circuits: Circuits | None = None
     models: tuple[str, ...] = ()
+    intent: IntentType = IntentType.DIAGNOSIS
 
     @property
     def toolbox(self) -> Toolbox:
@@ -119,7 +126,7 @@ async def collect(run: Run, collection: Collection) -> None:
     """
     tools = collection.catalogue.tools
     try:
-        await _enter(run, ChatApplicationStatus.DIAGNOSIS_RUNNING)
+        await enter_branch(run, collection.intent)
         while not run.view.is_collected:
             await _advance(run, collection)
     except (RecordFailed, PauseAsked):
@@ -134,8 +141,12 @@ async def collect(run: Run, collection: Collection) -> None:
         collection.ledgers.pop(run.id, None)
 
 
-async def _enter(run: Run, status: ChatApplicationStatus) -> None:
-    if run.view.status is not status and not run.view.is_collected:
+async def enter_branch(run: Run, intent: IntentType, step: int = 1) -> None:
+    """The status that a branch has at its n-th step; its last one from then on (E9)."""
+    statuses = BRANCH_STATUSES[intent]
+    status = statuses[min(step, len(statuses)) - 1]
+    entered = run.view.status in statuses[statuses.index(status) :]
+    if not (entered or run.view.is_collected):
         await run.note(Event(EventType.STATUS_CHANGED, {"status": str(status)}))
 
 
@@ -151,6 +162,7 @@ async def _advance(run: Run, collection: Collection) -> None:
         return
     await wait_for_outcomes(run)
     step = len(run.view.steps) + 1
+    await enter_branch(run, collection.intent, step)
     state = _state(run, collection, step)
     verdicts = await collection.guards.ask(Moment.BEFORE_THINKING, state, run.request)
     await run.note(_guards_checked(step, Moment.BEFORE_THINKING, verdicts))
@@ -293,6 +305,16 @@ async def end_stopped(run: Run, stop: RunStopped, tools: Container[str] = frozen
         case _:
             ending, status = Ending.INTERNAL_FAILURE, AgentStatus.FAILED
     await _end(run, ending, status, tools=tools)
+
+
+async def end_without_calls(run: Run, ending: Ending, content: bytes | None = None) -> None:
+    """The end of a turn that asks no tool: a fixed reply, or no branch that could be taken."""
+    status = AgentStatus.DONE if ending is Ending.REPLIED else AgentStatus.FAILED
+    if content is None:
+        await _end(run, ending, status)
+        return
+    kept = Stage((), (Artifact(digest(content), "decision", content),))
+    await _end(run, ending, status, kept, draft_digest=digest(content))
 
 
 async def _end(

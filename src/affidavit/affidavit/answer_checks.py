@@ -16,10 +16,10 @@ from affidavit.affidavit.implied import NothingImplied, Seen, implied_decision
 from affidavit.affidavit.journal_checks import Broken, line_at
 from affidavit.affidavit.seal import cited_calls, source_of, withdrawn_sentences
 from affidavit.contract.agent import Ending
-from affidavit.contract.decisions import DECISIONS, DecisionId
+from affidavit.contract.decisions import DECISIONS, DecisionId, failure_code_of
 from affidavit.contract.evidence import Envelope
 from affidavit.contract.journal import EventType
-from affidavit.contract.report import CoverageLine, ReleaseRecord
+from affidavit.contract.report import CoverageLine, ReleaseRecord, SystemReply
 from affidavit.contract.states import (
     AGENT_RUN_STATES,
     AGENT_STOP_REASONS,
@@ -31,6 +31,7 @@ from affidavit.contract.states import (
 )
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.fold import RunView, fold
+from affidavit.release.replies import REPLIES
 
 
 def check_request(document: Document) -> None:
@@ -105,15 +106,17 @@ def _check_call(place: int, call: CitedCall, document: Document, view: RunView) 
 def check_states(document: Document) -> None:
     """Row, run state, outcome, status and stop reason may stand together (E17, E18)."""
     release = document.release
-    row = DECISIONS[release.decision]
+    row, view = DECISIONS[release.decision], fold(document.journal)
     fallback_type = release.fallback.type if release.fallback else None
     stage = release.fallback.failure_stage if release.fallback else None
     agreements = (
         ("run_state", release.run_state in row.run_states),
         ("outcome", release.outcome is row.outcome),
-        ("failure_code", release.failure_code is row.failure_code),
+        ("failure_code", release.failure_code is failure_code_of(row, view.intent)),
         ("fallback", (fallback_type, stage) == (row.fallback, row.stage)),
-        ("result", (release.result is not None) == (row.outcome is ReleaseOutcome.SUCCESS)),
+        ("result", (release.result is not None) == (row.id in _REPORTED)),
+        ("reply", (release.reply is not None) == (row.id is DecisionId.S1)),
+        ("reply/text", release.reply is None or release.reply.text == _fixed(release.reply)),
         ("agent_status", release.run_state in AGENT_RUN_STATES[release.agent_status]),
         ("stop_reason", release.stop_reason in AGENT_STOP_REASONS[release.agent_status]),
     )
@@ -122,6 +125,11 @@ def check_states(document: Document) -> None:
             raise Broken(f"/release/{field}", f"{release.decision} has none such")
     _check_last_lines(document)
     _check_status(document)
+
+
+def _fixed(reply: SystemReply) -> str:
+    """The text that a reply of this topic has; nobody else words one (I3)."""
+    return REPLIES[reply.topic, reply.language]
 
 
 def _check_last_lines(document: Document) -> None:
@@ -143,6 +151,13 @@ def _check_last_lines(document: Document) -> None:
             if document.journal[place].data[field] != value:
                 raise Broken(f"{line_at(place)}/data/{field}", "the answer says otherwise")
 
+
+_REPORTED: Final = frozenset(
+    row.id
+    for row in DECISIONS.values()
+    if row.outcome is ReleaseOutcome.SUCCESS and row.id is not DecisionId.S1
+)
+"""Rows that publish a report; S1 has its fixed reply instead."""
 
 _Ends = frozenset[tuple[AgentStatus, DiagnosisStopReason | None]]
 

@@ -53,12 +53,16 @@ def _lines(release: ReleaseRecord) -> Iterator[str]:
     headline = _HEADLINES[release.outcome]
     if release.provenance is Provenance.SUPPLIED:
         headline = _SUPPLIED_HEADLINES.get(release.outcome, headline)
+    if release.reply is not None:
+        headline = "REPLY: about this system itself; it claims nothing"
     yield from _wrap(headline)
     yield from _wrap(release.question, "Question  ", "          ")
     yield f"Run       {release.run_id} · decision {release.decision} · {release.run_state}"
     if release.failure_code is not None:
         yield f"Reason    {release.failure_code}"
     yield _rule("═")
+    if release.reply is not None:
+        yield from _wrap(release.reply.text)
     if release.result is not None:
         yield from _report(release.result)
     if release.fallback is not None:

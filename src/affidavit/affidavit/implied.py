@@ -112,8 +112,10 @@ def _row(lines: _Lines, seen: Seen) -> DecisionId:
             return DecisionId.D12 if seen.facts else DecisionId.D13
         case _ if not lines.lawful:
             return DecisionId.D15
-        case Ending.NO_MODEL_LEFT:
+        case Ending.NO_MODEL_LEFT | Ending.UNROUTED:
             return DecisionId.D11
+        case Ending.REPLIED:
+            return DecisionId.S1
         case ending if ending in _STOPPED:
             return DecisionId.D9 if seen.facts else DecisionId.D11
         case Ending.UNREADABLE:

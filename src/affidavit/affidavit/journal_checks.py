@@ -13,13 +13,15 @@ from typing import Final
 from affidavit.affidavit.document import Document
 from affidavit.affidavit.integrity import Opened
 from affidavit.affidavit.timeline import stopping_guard
-from affidavit.contract.agent import Moment
+from affidavit.contract.agent import Ending, Moment
 from affidavit.contract.journal import EVENT_FIELDS, Entry, EventType
 from affidavit.contract.states import (
+    BRANCH_STATUSES,
     CHAT_MOVES,
     EVIDENCE_OF,
     ChatApplicationStatus,
     EvidenceStatus,
+    IntentType,
     InvocationStatus,
 )
 
@@ -107,6 +109,16 @@ COLLECTING: Final = frozenset(
 )
 """Lines of the agent's part; none of them stands after it."""
 
+COLLECTED_IN: Final = frozenset(
+    {*BRANCH_STATUSES[IntentType.DIAGNOSIS], *BRANCH_STATUSES[IntentType.KNOWLEDGE]}
+)
+"""Where tools may be asked; system chat asks none (I3)."""
+
+BRANCH_OF: Final[Mapping[ChatApplicationStatus, IntentType]] = MappingProxyType(
+    {status: intent for intent, statuses in BRANCH_STATUSES.items() for status in statuses}
+)
+"""The branch to which a status belongs; ROUTING and SAFETY_VALIDATING belong to all."""
+
 EXAMINING: Final = frozenset(
     {
         EventType.EVIDENCE_GUARD_INITIAL,
@@ -139,6 +151,7 @@ class _Order:
     admitted: object = 0
     paused: bool = False
     status: ChatApplicationStatus | None = None
+    intent: object = None
     past: set[EventType] = field(default_factory=set)
 
     def take(self, entry: Entry, *, first: bool) -> str:
@@ -160,7 +173,7 @@ class _Order:
             return "a line of the release before the collection ended"
         if (collecting or releasing) and not self.epoch:
             return "nobody drives the run yet"
-        if collecting and self.status is not ChatApplicationStatus.DIAGNOSIS_RUNNING:
+        if collecting and self.status not in COLLECTED_IN:
             return "a line of the collection outside of it"
         if type_ in EXAMINING and self.status is not ChatApplicationStatus.SAFETY_VALIDATING:
             return "a line of the examination outside of it"
@@ -175,6 +188,10 @@ class _Order:
                 return self._status(ChatApplicationStatus(str(data["status"])))
             case EventType.RUN_PAUSED | EventType.RUN_RESUMED:
                 return self._pause(paused=entry.type is EventType.RUN_PAUSED)
+            case EventType.ROUTING_DECISION:
+                return self._route(data["intent"])
+            case EventType.COLLECTION_ENDED:
+                return self._end(data["ending"])
             case EventType.GUARDS_CHECKED:
                 if data["moment"] == Moment.BEFORE_THINKING:
                     self.admitted = None if stopping_guard(data) else data["step"]
@@ -190,6 +207,23 @@ class _Order:
         self.epoch = epoch
         return ""
 
+    def _route(self, intent: object) -> str:
+        if intent is not None and intent not in set(IntentType):
+            return "there is no such branch"
+        if self.status is not ChatApplicationStatus.ROUTING:
+            return "the branch is decided while it is looked for"
+        self.intent = intent
+        return ""
+
+    def _end(self, ending: object) -> str:
+        """A fixed reply is system chat's; only what has no branch ends without one (I1, I3)."""
+        replied = ending == Ending.REPLIED
+        if replied != (self.intent == IntentType.SYSTEM_CHAT) and (replied or _is_own(ending)):
+            return "a fixed reply and system chat belong together"
+        if ending == Ending.UNROUTED and self.intent is not None:
+            return "the branch was found"
+        return ""
+
     def _status(self, status: ChatApplicationStatus) -> str:
         legal = (
             status is ChatApplicationStatus.ROUTING
@@ -197,7 +231,10 @@ class _Order:
             else status in CHAT_MOVES[self.status]
         )
         before, self.status = self.status, status
-        return "" if legal else f"{status} does not follow {before}"
+        if not legal:
+            return f"{status} does not follow {before}"
+        branch = BRANCH_OF.get(status)
+        return "" if branch in {None, self.intent} else f"{status} belongs to another branch"
 
     def _pause(self, *, paused: bool) -> str:
         if self.paused is paused:
@@ -212,6 +249,11 @@ class _Order:
             return "no guard let this step happen"
         self.step += 1
         return ""
+
+
+def _is_own(ending: object) -> bool:
+    """Whether an agent ended the collection by handing something over."""
+    return ending in {Ending.CONCLUDED, Ending.GAVE_UP, Ending.UNREADABLE}
 
 
 CALL_MOVES: Final[Mapping[EventType | None, frozenset[EventType]]] = MappingProxyType(

@@ -73,7 +73,10 @@ LOOKED_AT: Final = frozenset({"consulted", "empty"})
 
 def show_answer(release: ReleaseRecord, exhibits: Exhibits) -> Iterator[Markup]:
     """The answer itself, then everything that bounds it."""
-    if release.result is not None:
+    if release.reply is not None:
+        text = tag("p", data(release.reply.text), class_="verdict")
+        yield tag("section", text, class_="answer", id="answer")
+    elif release.result is not None:
         yield from _report(release.result, exhibits)
     elif release.fallback is not None:
         yield from _fallback(release.fallback, exhibits)

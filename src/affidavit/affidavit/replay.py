@@ -264,6 +264,7 @@ class _Again:
 
     def _supplied(self, gathered: Gathered) -> Gathered:
         """An answer that came with its calls says so also where it has none of them (C12)."""
+        gathered = replace(gathered, intent=self.view.intent)
         if self.release.provenance is Provenance.SUPPLIED and not self.ledger.calls:
             return replace(gathered, provenance=Provenance.SUPPLIED)
         return gathered

@@ -179,16 +179,29 @@ _ENDINGS: Final[Mapping[str, str]] = {
     Ending.CANCELLED: "somebody cancelled the run",
     Ending.NO_MODEL_LEFT: "every model failed, or is not asked now",
     Ending.INTERNAL_FAILURE: "something of ours broke",
+    Ending.REPLIED: "one of the fixed replies was chosen",
+    Ending.UNROUTED: "nothing says which branch the request takes",
 }
 
 _SAYS: Final[Mapping[EventType, _Say]] = MappingProxyType(
     {
         EventType.RUN_STARTED: _says("the run exists; nothing was executed yet"),
-        EventType.ROUTING_DECISION: _says("which branch the request takes"),
+        EventType.ROUTING_DECISION: _choose(
+            "intent",
+            {
+                "DIAGNOSIS": "the request asks why something fails",
+                "SYSTEM_CHAT": "the request asks about the system itself",
+                "KNOWLEDGE": "the request asks what the indexed pages say",
+            },
+            "no branch was found for the request, and none is guessed",
+        ),
         EventType.STATUS_CHANGED: _choose(
             "status",
             {
                 "ROUTING": "finding the branch",
+                "SYSTEM_RESPONDING": "choosing the fixed reply",
+                "KNOWLEDGE_SEARCHING": "searching the indexed pages",
+                "KNOWLEDGE_ANSWERING": "quoting what was found",
                 "DIAGNOSIS_RUNNING": "collecting evidence",
                 "SAFETY_VALIDATING": "checking what may be published",
             },

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from affidavit.agents.react import ReactInvestigator, frame_of
+from affidavit.application.turns import ModelTurn
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.journal import Entry
@@ -52,7 +53,7 @@ class ModelMind:
         return self._thinking(replace(world, mind=self), ClosedDoor(), request)
 
     def _thinking(self, world: World, door: Door, request: AgentRequest) -> World:
-        collection, examiner = world.collection, world.examiner
+        collection, examiner, turn = world.collection, world.examiner, world.turn
         authors = self.roster.models_for(Purpose.DECIDE, request.tenant)
         judges = self.roster.models_for(Purpose.JUDGE, request.tenant)
         if authors and world.supplied is None:
@@ -65,10 +66,12 @@ class ModelMind:
                 models=tuple(circuit_of(item) for item in authors),
             )
             examiner = replace(examiner, repairer=author, author=author)
+            if isinstance(turn, ModelTurn):
+                turn = replace(turn, door=door, name=f"model:{authors[0].name}")
         if judges:
             judge = model_judge(door, request.limits, _window(judges), f"model:{judges[0].name}")
             examiner = replace(examiner, judge=judge)
-        return replace(world, collection=collection, examiner=examiner)
+        return replace(world, collection=collection, examiner=examiner, turn=turn)
 
 
 def _window(models: tuple[Model, ...]) -> int:

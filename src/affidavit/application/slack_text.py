@@ -60,7 +60,9 @@ def _card(release: ReleaseRecord) -> Iterator[str]:
     if release.provenance != "recorded":
         yield "_consistent with what the agent says it saw; nothing of it was recorded by us_"
     yield escape(release.question)
-    if release.result is not None:
+    if release.reply is not None:
+        yield escape(release.reply.text)
+    elif release.result is not None:
         yield from _report(release.result)
     elif release.fallback is not None:
         yield from _fallback(release.fallback)

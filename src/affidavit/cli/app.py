@@ -9,6 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from affidavit import __version__
+from affidavit.cli.chat_commands import ask, knowledge
 from affidavit.cli.evaluations import evaluations
 from affidavit.cli.key_commands import KeysFile, heads, keys
 from affidavit.cli.lab import lab
@@ -51,6 +52,8 @@ app.add_typer(lab, name="lab")
 app.add_typer(deliveries, name="deliveries")
 app.add_typer(tools, name="tools")
 app.add_typer(evaluations, name="eval")
+app.add_typer(knowledge, name="knowledge")
+app.command()(ask)
 
 
 @app.callback()

@@ -1,4 +1,4 @@
-"""The release table D1 to D15: the only public decisions that exist (spec section 10).
+"""The release table D1 to D15, and S1: the only public decisions that exist (spec section 10).
 
 A row is data. `release.decide` chooses one; nothing else may. Which rows a run state admits, what
 the user gets, and at which stage it fell short are fixed here and nowhere else (C7, E17, L1).
@@ -13,9 +13,11 @@ from types import MappingProxyType
 from typing import Final
 
 from affidavit.contract.states import (
+    UNAVAILABLE_OF,
     ChatFailureCode,
     FailureStage,
     FallbackType,
+    IntentType,
     ReleaseOutcome,
     RunState,
 )
@@ -40,6 +42,7 @@ class DecisionId(StrEnum):
     D13 = "D13"
     D14 = "D14"
     D15 = "D15"
+    S1 = "S1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,7 @@ DECISIONS: Final[Mapping[DecisionId, DecisionRow]] = MappingProxyType(
                 DecisionId.D11,
                 (RunState.FAILED,),
                 ReleaseOutcome.FAILED,
-                "stopped or unreadable, and no facts; or no model is left to think with",
+                "stopped or unreadable, and no facts; or nobody is left to decide what to do",
                 failure_code=ChatFailureCode.DIAGNOSIS_UNAVAILABLE,
             ),
             _row(
@@ -191,7 +194,20 @@ DECISIONS: Final[Mapping[DecisionId, DecisionRow]] = MappingProxyType(
                 "an internal failure",
                 failure_code=ChatFailureCode.INTERNAL_FAILURE,
             ),
+            _row(
+                DecisionId.S1,
+                _DONE,
+                ReleaseOutcome.SUCCESS,
+                "a fixed reply about the system itself, which claims nothing",
+            ),
         )
     )
 )
 """Every row, by id."""
+
+
+def failure_code_of(row: DecisionRow, intent: IntentType | None) -> ChatFailureCode | None:
+    """What a client is told of a row: a branch that is not there is named by its own code (E20)."""
+    if row.failure_code is ChatFailureCode.DIAGNOSIS_UNAVAILABLE:
+        return UNAVAILABLE_OF[intent]
+    return row.failure_code

@@ -6,9 +6,10 @@ release can make (`release.publish`, `release.fallback`) are turned into these a
 
 from __future__ import annotations
 
-from typing import Literal
+from enum import StrEnum
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.evidence import Scope, Window
@@ -150,6 +151,28 @@ class PublishedReport(Record):
     withdrawn: int = Field(default=0, ge=0)
 
 
+class SystemTopic(StrEnum):
+    """What the system says about itself: a closed set (I3)."""
+
+    GREETING = "GREETING"
+    CAPABILITIES = "CAPABILITIES"
+    IDENTITY = "IDENTITY"
+    THANKS = "THANKS"
+    FAREWELL = "FAREWELL"
+
+
+Language = Literal["en", "zh"]
+"""The languages in which the system speaks of itself."""
+
+
+class SystemReply(Record):
+    """A fixed reply that claims nothing: its text follows from topic and language (I3, L1)."""
+
+    topic: SystemTopic
+    language: Language
+    text: str
+
+
 class Usage(Record):
     """What the run spent. Money is micro-units of the currency, or None where no price is known."""
 
@@ -162,7 +185,8 @@ class Usage(Record):
 
 
 class ReleaseRecord(Record):
-    """The one public answer of a run, whatever it is."""
+    """The one public answer of a run, whatever it is. `reply` stands in system chat alone, and is
+    written only where there is one."""
 
     run_id: str
     tenant: str
@@ -176,7 +200,15 @@ class ReleaseRecord(Record):
     failure_code: ChatFailureCode | None = None
     result: PublishedReport | None = None
     fallback: FallbackRecord | None = None
+    reply: SystemReply | None = None
     provenance: Provenance = Provenance.RECORDED
     coverage: Coverage
     usage: Usage
     limitations: tuple[str, ...] = ()
+
+    @model_serializer(mode="wrap")
+    def _without_empty_reply(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = write(self)
+        if self.reply is None:
+            del written["reply"]
+        return written

@@ -242,6 +242,18 @@ CHAT_MOVES: Final = _moves(
 )
 """Progress of one turn; every branch ends at the release (L1)."""
 
+BRANCH_STATUSES: Final[Mapping[IntentType, tuple[ChatApplicationStatus, ...]]] = MappingProxyType(
+    {
+        IntentType.DIAGNOSIS: (ChatApplicationStatus.DIAGNOSIS_RUNNING,),
+        IntentType.SYSTEM_CHAT: (ChatApplicationStatus.SYSTEM_RESPONDING,),
+        IntentType.KNOWLEDGE: (
+            ChatApplicationStatus.KNOWLEDGE_SEARCHING,
+            ChatApplicationStatus.KNOWLEDGE_ANSWERING,
+        ),
+    }
+)
+"""What each branch does between routing and release, in this order (E9, E12)."""
+
 
 # --- Legal pairs and mappings between the layers ----------------------------------------------
 
@@ -272,6 +284,16 @@ SSE_OF: Final[Mapping[ReleaseOutcome, SseOutcome]] = MappingProxyType(
     }
 )
 """What `done` says for an outcome; CANCELLED is a missing key (E19, N11)."""
+
+UNAVAILABLE_OF: Final[Mapping[IntentType | None, ChatFailureCode]] = MappingProxyType(
+    {
+        None: ChatFailureCode.ROUTING_UNAVAILABLE,
+        IntentType.DIAGNOSIS: ChatFailureCode.DIAGNOSIS_UNAVAILABLE,
+        IntentType.SYSTEM_CHAT: ChatFailureCode.SYSTEM_CHAT_UNAVAILABLE,
+        IntentType.KNOWLEDGE: ChatFailureCode.KNOWLEDGE_UNAVAILABLE,
+    }
+)
+"""What a client is told of a branch that could give nothing; None: no branch was found (E20)."""
 
 AGENT_RUN_STATES: Final[Mapping[AgentStatus, frozenset[RunState]]] = MappingProxyType(
     {
@@ -307,6 +329,22 @@ AGENT_STOP_REASONS: Final[Mapping[AgentStatus, frozenset[DiagnosisStopReason | N
     )
 )
 """The stop reasons that may stand beside each end of the loop (E18, P4)."""
+
+
+def steps_to_validation(
+    status: ChatApplicationStatus | None,
+) -> tuple[ChatApplicationStatus, ...]:
+    """The moves that lead from here to SAFETY_VALIDATING; none where none do, or it is reached.
+
+    A turn that found no branch has nothing to validate.
+    """
+    if status is None or status is ChatApplicationStatus.ROUTING:
+        return ()
+    steps: list[ChatApplicationStatus] = []
+    while CHAT_MOVES[status]:
+        (status,) = CHAT_MOVES[status]
+        steps.append(status)
+    return tuple(steps)
 
 
 def is_terminal(state: RunState) -> bool:

@@ -17,6 +17,7 @@ from affidavit.contract.states import (
     AgentStatus,
     ChatApplicationStatus,
     DiagnosisStopReason,
+    IntentType,
     RunState,
 )
 from affidavit.core.budget import Spend, advance_spend
@@ -104,6 +105,8 @@ class RunView:
     paused_at_us: int = 0
     cancel_requested: bool = False
     status: ChatApplicationStatus | None = None
+    is_routed: bool = False
+    intent: IntentType | None = None
     steps: tuple[StepView, ...] = ()
     calls: dict[str, CallView] = field(default_factory=dict)
     reserved_calls: int = 0
@@ -191,6 +194,10 @@ def _driving(view: RunView, entry: Entry) -> RunView:
             return replace(view, paused=True, paused_at_us=entry.at_us)
         case EventType.RUN_RESUMED:
             return replace(view, paused=False)
+        case EventType.ROUTING_DECISION:
+            found = data["intent"]
+            intent = None if found is None else IntentType(str(found))
+            return replace(view, is_routed=True, intent=intent)
         case EventType.STATUS_CHANGED:
             return replace(view, status=ChatApplicationStatus(str(data["status"])))
         case _:

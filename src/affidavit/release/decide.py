@@ -12,11 +12,13 @@ from affidavit.release.situation import (
     Faulted,
     Illegal,
     Opinion,
+    Replied,
     Situation,
     Spent,
     Stopped,
     Uncited,
     Unconcluded,
+    Unrouted,
     Unthinking,
 )
 
@@ -28,7 +30,7 @@ def decide(situation: Situation) -> DecisionId:
             return DecisionId.D14
         case Faulted():
             return DecisionId.D15
-        case Unthinking():
+        case Unthinking() | Unrouted():
             return DecisionId.D11
         case Spent(facts=facts):
             return DecisionId.D12 if facts else DecisionId.D13
@@ -40,6 +42,8 @@ def decide(situation: Situation) -> DecisionId:
             return _without_conclusion(situation)
         case Uncited():
             return DecisionId.D3
+        case Replied():
+            return DecisionId.S1
         case Cited():
             return _with_conclusion(situation)
         case _:

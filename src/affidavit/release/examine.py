@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from affidavit.contract.agent import Ending
@@ -51,6 +52,7 @@ from affidavit.release.repair import (
     read_patch,
     same_view,
 )
+from affidavit.release.replies import read_reply
 from affidavit.release.requests import admit_requests
 from affidavit.release.situation import (
     Cancelled,
@@ -65,6 +67,7 @@ from affidavit.release.situation import (
     Stopped,
     Uncited,
     Unconcluded,
+    Unrouted,
     Unthinking,
 )
 from affidavit.release.withdrawal import Author, NoAuthor, withdraw
@@ -106,7 +109,7 @@ async def examine(
     Raises RunStopped unchanged (L4), RecordFailed when a step cannot be recorded (L5), and
     InternalFault when the record of an earlier driver contradicts what is found now.
     """
-    situation = _without_draft(findings, progress)
+    situation = read_reply(findings) or _without_draft(findings, progress)
     provenance = provenance_of(ledger)
     if situation is not None:
         return Gathered(situation, NoMaterial(), progress, provenance)
@@ -165,12 +168,18 @@ def _without_draft(findings: Findings, progress: DiagnosisProgressSnapshot) -> S
             return Spent(timed_out=False, facts=facts)
         case Ending.TIMED_OUT:
             return Spent(timed_out=True, facts=facts)
-        case Ending.CANCELLED:
-            return Cancelled()
-        case Ending.NO_MODEL_LEFT:
-            return Unthinking()
-        case Ending.INTERNAL_FAILURE:
-            return Faulted()
+        case _:
+            return _NOBODY.get(findings.ending, Faulted())
+
+
+_NOBODY: Final[Mapping[Ending, Situation]] = MappingProxyType(
+    {
+        Ending.CANCELLED: Cancelled(),
+        Ending.NO_MODEL_LEFT: Unthinking(),
+        Ending.UNROUTED: Unrouted(),
+    }
+)
+"""Endings that say all there is to say; what stands nowhere fails closed (P4)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from affidavit.contract.report import (
     ValidationIssue,
 )
 from affidavit.contract.snapshots import DiagnosisProgressSnapshot, VerifiedEvidenceSnapshot
-from affidavit.contract.states import EvidenceStatus, FailureStage, FallbackType
+from affidavit.contract.states import EvidenceStatus, FailureStage, FallbackType, IntentType
 from affidavit.contract.violations import remedy_of
 from affidavit.progress.projector import LIMITATIONS_MAX, SOURCES_MAX, bounded
 from affidavit.progress.selection import FACT_CLASSES, SeenCall, select_facts, word
@@ -39,6 +39,7 @@ from affidavit.release.situation import (
     Stopped,
     Uncited,
     Unconcluded,
+    Unrouted,
 )
 from affidavit.release.wording import REASONS, STEPS, NextStep, Reason
 from affidavit.verify.support import SentenceProof
@@ -174,7 +175,7 @@ def ground_of(gathered: Gathered) -> Ground:
     """
     progress, material = gathered.progress, gathered.material
     facts, sources = progress.observed_facts, progress.verified_sources
-    reasons = [*reasons_of(gathered.situation)]
+    reasons = [*reasons_of(gathered.situation, gathered.intent)]
     requests = NO_REQUESTS
     issues: tuple[ValidationIssue, ...] = ()
     match material:
@@ -192,9 +193,15 @@ def ground_of(gathered: Gathered) -> Ground:
     return Ground(tuple(reasons), progress, facts, sources, requests, tuple(dict.fromkeys(issues)))
 
 
-def reasons_of(situation: Situation) -> tuple[Reason, ...]:
+def reasons_of(
+    situation: Situation, intent: IntentType | None = IntentType.DIAGNOSIS
+) -> tuple[Reason, ...]:
     """Why a situation confirms no root cause, in the words of the closed set."""
     match situation:
+        case Unrouted():
+            return (Reason.NOT_ROUTED,)
+        case Unconcluded(facts=True) if intent is IntentType.KNOWLEDGE:
+            return (Reason.NO_PASSAGE,)
         case Uncited(repair=repair):
             return (Reason.CITATION_NOT_REAL, _REPAIRS[repair])
         case Cited(opinion=opinion):

@@ -54,6 +54,8 @@ ENDINGS: Final[Mapping[Ending, _Pairs]] = MappingProxyType(
         Ending.CANCELLED: frozenset({(AgentStatus.CANCELLED, None)}),
         Ending.NO_MODEL_LEFT: frozenset({(AgentStatus.FAILED, None)}),
         Ending.INTERNAL_FAILURE: frozenset({(AgentStatus.FAILED, None)}),
+        Ending.REPLIED: frozenset({(AgentStatus.DONE, None)}),
+        Ending.UNROUTED: frozenset({(AgentStatus.FAILED, None)}),
     }
 )
 """The statuses and stop reasons that each ending admits: E18 by ending, and P4's whitelist."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from affidavit.contract.snapshots import DiagnosisProgressSnapshot, VerifiedEvidenceSnapshot
-from affidavit.contract.states import Provenance
+from affidavit.contract.states import IntentType, Provenance
 from affidavit.contract.violations import Refusal, Violation
 from affidavit.release.requests import Requests
 from affidavit.release.situation import Situation
@@ -56,9 +56,11 @@ Material = NoMaterial | AskedFor | Refusals | Evidence | Supported
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """All that a release needs, before anything is decided."""
+    """All that a release needs, before anything is decided. `intent` is None where no branch was
+    found."""
 
     situation: Situation
     material: Material
     progress: DiagnosisProgressSnapshot
     provenance: Provenance = Provenance.RECORDED
+    intent: IntentType | None = IntentType.DIAGNOSIS

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Final, NoReturn
 
-from affidavit.contract.decisions import DECISIONS
+from affidavit.contract.decisions import DECISIONS, failure_code_of
 from affidavit.contract.draft import AnalysisCandidate, BoundCandidate
 from affidavit.contract.errors import InternalFault
 from affidavit.contract.report import (
@@ -36,13 +36,16 @@ from affidavit.progress.projector import bounded
 from affidavit.release.decide import decide, run_state_of
 from affidavit.release.fallback import FallbackImpossible, build_fallback, ground_of, reasons_of
 from affidavit.release.material import Gathered, NoMaterial, Supported
+from affidavit.release.replies import reply_of
 from affidavit.release.requests import Requests, admit_requests
 from affidavit.release.situation import (
     Cancelled,
     Cited,
     Faulted,
+    Replied,
     Situation,
     Spent,
+    Unrouted,
     Unthinking,
 )
 from affidavit.release.wording import REASONS, Reason
@@ -190,14 +193,22 @@ def _record(frame: Frame, gathered: Gathered) -> ReleaseRecord:
         outcome=row.outcome,
         agent_status=status,
         stop_reason=stop_reason,
-        failure_code=row.failure_code,
-        result=_result(gathered).report if row.outcome is ReleaseOutcome.SUCCESS else None,
+        failure_code=failure_code_of(row, gathered.intent),
+        result=_report(gathered, row.outcome),
         fallback=fallback.record if fallback else None,
+        reply=reply_of(situation) if isinstance(situation, Replied) else None,
         provenance=gathered.provenance,
         coverage=gathered.progress.coverage,
         usage=frame.usage,
         limitations=_limitations(gathered, row.outcome),
     )
+
+
+def _report(gathered: Gathered, outcome: ReleaseOutcome) -> PublishedReport | None:
+    """The report of a success; system chat has none, it has its fixed reply."""
+    if outcome is not ReleaseOutcome.SUCCESS or isinstance(gathered.situation, Replied):
+        return None
+    return _result(gathered).report
 
 
 def _result(gathered: Gathered) -> Published:
@@ -217,7 +228,7 @@ def _end_of(situation: Situation, frame: Frame) -> _Status:
     match situation:
         case Cancelled():
             return AgentStatus.CANCELLED, None
-        case Faulted() | Unthinking():
+        case Faulted() | Unthinking() | Unrouted():
             return AgentStatus.FAILED, None
         case Spent(timed_out=True):
             return AgentStatus.TIMEOUT, spent
@@ -234,7 +245,7 @@ def _limitations(gathered: Gathered, outcome: ReleaseOutcome) -> tuple[str, ...]
     reasons: tuple[Reason, ...] = ()
     match outcome, gathered.material:
         case ReleaseOutcome.FAILED, _:
-            reasons = reasons_of(gathered.situation)
+            reasons = reasons_of(gathered.situation, gathered.intent)
         case ReleaseOutcome.SUCCESS, Supported(draft=draft):
             reasons = (Reason.REQUESTS_LEFT_OUT,) if _requests(draft).dropped else ()
         case _:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from affidavit.contract.report import Language, SystemTopic
+
 
 class StopKind(StrEnum):
     """Why collection ended without a usable conclusion, and without a limit being reached (D9)."""
@@ -112,7 +114,30 @@ class Cited:
             raise ValueError("nobody withdraws less than nothing")
 
 
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """System chat: which of the fixed replies, in which language (I3)."""
+
+    topic: SystemTopic
+    language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class Unrouted:
+    """Nothing says which branch the request takes, and none is guessed (I1)."""
+
+
 Situation = (
-    Cancelled | Faulted | Unthinking | Spent | Stopped | Illegal | Unconcluded | Uncited | Cited
+    Cancelled
+    | Faulted
+    | Unthinking
+    | Spent
+    | Stopped
+    | Illegal
+    | Unconcluded
+    | Uncited
+    | Cited
+    | Replied
+    | Unrouted
 )
 """Every situation that a release can find itself in."""

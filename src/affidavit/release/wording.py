@@ -39,6 +39,8 @@ class Reason(StrEnum):
     SOURCES_LEFT_OUT = "SOURCES_LEFT_OUT"
     ISSUES_LEFT_OUT = "ISSUES_LEFT_OUT"
     REQUESTS_LEFT_OUT = "REQUESTS_LEFT_OUT"
+    NOT_ROUTED = "NOT_ROUTED"
+    NO_PASSAGE = "NO_PASSAGE"
 
 
 class NextStep(StrEnum):
@@ -93,6 +95,12 @@ REASONS: Final[Mapping[Reason, str]] = MappingProxyType(
         Reason.ISSUES_LEFT_OUT: "Further refusals are left out here for brevity.",
         Reason.REQUESTS_LEFT_OUT: "Something that the agent asked for is not shown: it claims a "
         "cause, names an address, or is too long.",
+        Reason.NOT_ROUTED: "It is not clear which of three things is asked for, and none is "
+        "guessed: why something fails now (say what fails, and since when), what the indexed "
+        "pages say (ask how something is done, or what the runbook says), or what this system is. "
+        "无法确定您要问的是故障诊断、知识库还是本系统；请说明什么服务出了什么问题，或想查哪份文档。",
+        Reason.NO_PASSAGE: "No indexed page matched the question, so nothing is answered: a "
+        "model's memory is no source. 知识库中没有匹配的内容，因此不作回答。",
     }
 )
 """Every reason in words."""

@@ -6,6 +6,7 @@ started it, or one that finds it after a crash.
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -25,7 +26,15 @@ from affidavit.server.logbook import LOGGER
 from affidavit.server.meters import Meters
 from affidavit.server.traces import trace_run
 from affidavit.settings import Settings
-from affidavit.wiring import ceilings_of, gate_world, incident_world, models_of
+from affidavit.wiring import (
+    ChatPlace,
+    ceilings_of,
+    chat_world,
+    gate_world,
+    incident_world,
+    kept_order,
+    models_of,
+)
 
 OpenWorld = Callable[[AgentRequest], AbstractAsyncContextManager[World] | None]
 """The world of a run whose source is neither a folder nor the gate; None for one it does not know.
@@ -92,6 +101,12 @@ class RunDriver:
                 reread(content), self.store, listen=self.feeds.hear, settings=self.settings
             )
             yield think_again(bare, request, self.settings, first)
+            return
+        said = await kept_order(self.store, request)
+        if said is not None:
+            place = ChatPlace(said, request, self.settings, os.environ)
+            async with chat_world(place, self.store, listen=self.feeds.hear) as world:
+                yield think_again(world, request, self.settings, first)
             return
         other = self.further(request)
         if other is not None:

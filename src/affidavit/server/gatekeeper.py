@@ -217,7 +217,7 @@ class Gatekeeper:
             shown = self.door.unknown(scope) if problem.status == 401 else None
             await (shown or problem_response(problem, path))(scope, receive, send)
             return
-        if path.endswith("/events"):
+        if path.endswith("/events") or path == "/api/v1/chat":  # streams have a bound of their own
             await self.app(scope, _replay(body, receive), send)
             return
         self.door.under_way[tenant] += 1

@@ -111,11 +111,11 @@ async def take_run(house: House, asked: Asked, body: StartRun) -> Taken:
     Raises Problem or InputRefused; then nothing was started.
     """
     run_id = run_id_for(house, asked)
-    earlier = await _earlier(house, asked, run_id)
+    earlier = await earlier_run(house, asked, run_id)
     if earlier is not None:
         return Taken(earlier, is_new=False)
-    await _refuse_flood(house, asked.who.tenant)
-    folder = _folder_of(house, asked.who, body)
+    await refuse_flood(house, asked.who.tenant)
+    folder = folder_of(house, asked.who, body)
     settings = house.options.settings
     async with incident_world(folder, house.store, settings=settings) as (bare, incident):
         told = request_of(
@@ -130,26 +130,26 @@ async def take_run(house: House, asked: Asked, body: StartRun) -> Taken:
         content = canonical_json({**told.model_dump(mode="json"), **mine})
         request = AgentRequest.model_validate_json(content)
         world = think(bare, request, settings)
-        return await _start(house, asked, world, request, (asked.artifact,))
+        return await begin_run(house, asked, world, request, (asked.artifact,))
 
 
 async def take_order(house: House, asked: Asked, order: GateOrder) -> Taken:
     """As `take_run`, for an answer at the gate."""
     run_id = run_id_for(house, asked)
-    earlier = await _earlier(house, asked, run_id)
+    earlier = await earlier_run(house, asked, run_id)
     if earlier is not None:
         return Taken(earlier, is_new=False)
-    await _refuse_flood(house, asked.who.tenant)
+    await refuse_flood(house, asked.who.tenant)
     told = gate_request(order, run_id, asked.who.tenant)
     mine = {"requested_by": asked.who.subject, "roles": sorted(asked.who.roles)}
     content = canonical_json({**told.model_dump(mode="json"), **mine})
     request = AgentRequest.model_validate_json(content)
     settings = house.options.settings
     world = think(gate_world(order, house.store, settings=settings), request, settings)
-    return await _start(house, asked, world, request, (order.artifact, asked.artifact))
+    return await begin_run(house, asked, world, request, (order.artifact, asked.artifact))
 
 
-async def _start(
+async def begin_run(
     house: House,
     asked: Asked,
     world: World,
@@ -162,7 +162,7 @@ async def _start(
     except InputRefused as refused:
         if refused.code != "RUN_EXISTS" or asked.key is None:
             raise
-        earlier = await _earlier(house, asked, request.run_id)
+        earlier = await earlier_run(house, asked, request.run_id)
         if earlier is None:
             raise
         return Taken(earlier, is_new=False)
@@ -172,7 +172,7 @@ async def _start(
     return Taken(head, is_new=True)
 
 
-async def _earlier(house: House, asked: Asked, run_id: str) -> RunHead | None:
+async def earlier_run(house: House, asked: Asked, run_id: str) -> RunHead | None:
     """The run that this key started before. Raises Problem where it was for something else."""
     head = None if asked.key is None else await house.store.head(run_id)
     if head is None or asked.key is None:
@@ -188,7 +188,8 @@ async def _earlier(house: House, asked: Asked, run_id: str) -> RunHead | None:
     return head
 
 
-async def _refuse_flood(house: House, tenant: str) -> None:
+async def refuse_flood(house: House, tenant: str) -> None:
+    """Raise Problem (429) for a tenant that has too many unfinished runs."""
     heads = await house.store.runs(tenant, LISTED_MAX)
     if sum(not is_terminal(head.state) for head in heads) >= UNFINISHED_MAX:
         raise Problem(
@@ -211,7 +212,7 @@ def _question(body: StartRun) -> str:
     return question
 
 
-def _folder_of(house: House, who: Principal, body: StartRun) -> Path:
+def folder_of(house: House, who: Principal, body: StartRun) -> Path:
     """The incident's folder. Raises Problem; a source by name is for whoever configures one."""
     if (body.incident is None) == (body.source is None):
         raise Problem(

@@ -78,6 +78,8 @@ PERMITS: Final[Mapping[tuple[str, str], Role | Access]] = MappingProxyType(
         ("GET", "/api/v1/runs/{run_id}/timeline"): Role.VIEWER,
         ("GET", "/api/v1/runs/{run_id}/affidavit"): Role.VIEWER,
         ("POST", "/api/v1/runs/{run_id}/cancel"): Role.OPERATOR,
+        ("POST", "/api/v1/chat"): Role.OPERATOR,
+        ("GET", "/api/v1/chat/{run_id}"): Role.VIEWER,
         ("GET", "/api/v1/approvals"): Role.VIEWER,
         ("POST", "/api/v1/approvals/{run_id}/{tool_call_id}"): Role.APPROVER,
         ("POST", "/api/v1/runs/{run_id}/calls/{tool_call_id}/outcome"): Role.OPERATOR,

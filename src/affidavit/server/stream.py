@@ -57,6 +57,7 @@ _CONTENT_OF: Final[Mapping[EventType, str]] = {
 _TOLD: Final = frozenset(
     {
         EventType.STATUS_CHANGED,
+        EventType.ROUTING_DECISION,
         EventType.STEP_DECIDED,
         EventType.GUARDS_CHECKED,
         EventType.RUN_PAUSED,
@@ -181,6 +182,8 @@ class StreamFold:
         match entry.type:
             case EventType.STATUS_CHANGED:
                 self._status = str(entry.data["status"])
+            case EventType.ROUTING_DECISION:
+                told["intent"], told["by"] = entry.data["intent"], entry.data["by"]
             case EventType.RUN_PAUSED:
                 self._paused, told["reason"] = True, str(entry.data["reason"])
             case EventType.RUN_RESUMED:
@@ -250,7 +253,7 @@ def _result(content: bytes | None) -> dict[str, object] | None:
     if content is None:
         return None
     release = ReleaseRecord.model_validate_json(content)
-    if release.result is None and release.fallback is None:
+    if release.result is None and release.fallback is None and release.reply is None:
         return None
     return release_json(release, f"/api/v1/runs/{release.run_id}/affidavit")
 

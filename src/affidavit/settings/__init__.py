@@ -8,6 +8,7 @@
     retention  [retention]  how long payloads live
     server     [server]     where the service listens, where incidents and keys lie
     delivery   [delivery]   who is told of results, and how
+    chat       [chat], [knowledge]  which branches a turn may take, where indexed pages lie
     signing    [signing]    where keys lie, whom to believe, where sealed runs are told of
     reading    the file and the variables, and the refusal of what is no setting (F25)
 

@@ -12,6 +12,7 @@ from affidavit.adapters.outgoing_rules import OutgoingTable
 from affidavit.application.alerts import AlertRules
 from affidavit.settings.agent import AgentTable
 from affidavit.settings.ceilings import CeilingsTable
+from affidavit.settings.chat import ChatTable, KnowledgeTable
 from affidavit.settings.delivery import DeliveryTable
 from affidavit.settings.models import ModelsTable
 from affidavit.settings.policy import PolicyTable
@@ -44,6 +45,8 @@ class Settings(Table):
     alerts: AlertRules = Field(default_factory=AlertRules)
     delivery: DeliveryTable = Field(default_factory=DeliveryTable)
     signing: SigningTable = Field(default_factory=SigningTable)
+    chat: ChatTable = Field(default_factory=ChatTable)
+    knowledge: KnowledgeTable = Field(default_factory=KnowledgeTable)
 
     def store_url(self, environment: Mapping[str, str]) -> str:
         """The store's address, with the default filled in from the environment (XDG)."""

@@ -1,5 +1,13 @@
 """The only place where adapters meet ports: worlds that run, and by which key they are sealed."""
 
+from affidavit.wiring.chats import (
+    ChatPlace,
+    chat_world,
+    incident_in,
+    kept_order,
+    tenant_knowledge,
+)
+from affidavit.wiring.resuming import world_again
 from affidavit.wiring.sealing import (
     Sealing,
     head_signer,
@@ -23,19 +31,22 @@ from affidavit.wiring.worlds import (
     refuse_unsafe_service,
     request_of,
     standard_guards,
-    world_again,
 )
 
 __all__ = [
+    "ChatPlace",
     "Listen",
     "LiveOrder",
     "Sealing",
     "ceilings_of",
+    "chat_world",
     "gate_world",
     "guards_of",
     "head_signer",
     "head_teller",
+    "incident_in",
     "incident_world",
+    "kept_order",
     "live_incident",
     "live_world",
     "models_of",
@@ -46,6 +57,7 @@ __all__ = [
     "retraction_sign",
     "sealing_of",
     "standard_guards",
+    "tenant_knowledge",
     "trust_in",
     "world_again",
 ]

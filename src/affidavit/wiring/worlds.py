@@ -18,7 +18,6 @@ from affidavit.adapters.model_names import open_model
 from affidavit.adapters.process_identity import is_gone, own_holder
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.agents.playbook import PlaybookInvestigator
-from affidavit.application.alerts import LIVE
 from affidavit.application.gate import (
     GateOrder,
     SuppliedAgent,
@@ -159,12 +158,12 @@ async def incident_world(
     try:
         sealing = sealing_of(settings, signer)
         catalogue = capture_catalogue(incident)
-        yield _world_over(catalogue, store, listen, investigator, settings, sealing), incident
+        yield world_over(catalogue, store, listen, investigator, settings, sealing), incident
     finally:
         incident.close()
 
 
-def _world_over(
+def world_over(
     catalogue: Catalogue,
     store: Store,
     listen: Listen | None,
@@ -172,6 +171,8 @@ def _world_over(
     settings: Settings | None,
     sealing: Sealing,
 ) -> World:
+    """A world over these tools: the playbook where no investigator is named, the embedded judge,
+    and the seal."""
     clock = SystemClock()
     return World(
         driver=Driver(own_holder(), store, clock, listen, is_gone=is_gone),
@@ -232,35 +233,11 @@ async def live_world(
         ]
         looks = tuple(cast("Tool[Record]", lookup_tool(lookup)) for lookup in live.lookups)
         reachable = Catalogue.of((*catalogue.tools.values(), *looks), absent)
-        world = _world_over(reachable, store, listen, investigator, order.settings, sealing)
+        world = world_over(reachable, store, listen, investigator, order.settings, sealing)
         yield world, live
     finally:
         with CancelScope(shield=True):
             await live.close()
-
-
-@asynccontextmanager
-async def world_again(
-    order: LiveOrder, store: Store, *, listen: Listen | None = None
-) -> AsyncIterator[World]:
-    """The world of a run that is there already: over its back ends, or over its folder.
-
-    Raises InputRefused, RUN_EXPIRED where nobody knows any more where its incident lies.
-    """
-    source = order.request.source
-    if source == LIVE:
-        async with live_world(order, store, listen=listen) as (world, _):
-            yield world
-        return
-    if source is None:
-        raise InputRefused(
-            f"run {order.request.run_id} cannot go on: where its incident lies is not known",
-            code="RUN_EXPIRED",
-            hint="diagnose the incident anew",
-        )
-    opened = incident_world(Path(source), store, listen=listen, settings=order.settings)
-    async with opened as (world, _):
-        yield world
 
 
 def live_incident(request: AgentRequest) -> Incident:

@@ -46,7 +46,7 @@ def step(number: int = 1, *calls: str) -> Line:
 
 
 STARTED = line(EventType.RUN_STARTED)
-ROUTED = line(EventType.ROUTING_DECISION)
+ROUTED = line(EventType.ROUTING_DECISION, intent="DIAGNOSIS", by="caller")
 DRIVEN = line(EventType.DRIVER_ACQUIRED, epoch=1)
 BEGUN = (STARTED, status("ROUTING"), ROUTED, DRIVEN, status("DIAGNOSIS_RUNNING"))
 COLLECTED = line(EventType.COLLECTION_ENDED)
@@ -65,6 +65,25 @@ LEGAL = {
         *(line(EventType.RUN_PAUSED), line(EventType.RUN_RESUMED)),
         *(line(EventType.RUN_PAUSED), line(EventType.RUN_RESUMED)),
         COLLECTED,
+    ),
+    "a knowledge turn": (
+        *(STARTED, status("ROUTING")),
+        line(EventType.ROUTING_DECISION, intent="KNOWLEDGE", by="rules"),
+        *(DRIVEN, status("KNOWLEDGE_SEARCHING"), admitted(), step()),
+        *(status("KNOWLEDGE_ANSWERING"), admitted(2), step(2), COLLECTED),
+        *(status("SAFETY_VALIDATING"), GUARD, DECIDED, ENDED),
+    ),
+    "system chat": (
+        *(STARTED, status("ROUTING")),
+        line(EventType.ROUTING_DECISION, intent="SYSTEM_CHAT", by="rules"),
+        *(DRIVEN, status("SYSTEM_RESPONDING")),
+        line(EventType.COLLECTION_ENDED, ending="REPLIED"),
+        *(status("SAFETY_VALIDATING"), DECIDED, ENDED),
+    ),
+    "no branch found": (
+        *(STARTED, status("ROUTING")),
+        line(EventType.ROUTING_DECISION, intent=None, by="rules"),
+        *(DRIVEN, line(EventType.COLLECTION_ENDED, ending="UNROUTED"), DECIDED, ENDED),
     ),
     "guards before acting decide about calls, not about the step": (
         *BEGUN,
@@ -113,6 +132,37 @@ ILLEGAL: dict[str, tuple[tuple[Line, ...], int]] = {
     "a release stopped twice": (
         (*BEGUN, COLLECTED, *(2 * (line(EventType.RELEASE_STOPPED),))),
         7,
+    ),
+    "a branch that does not exist": (
+        (*BEGUN[:2], line(EventType.ROUTING_DECISION, intent="GUESS", by="rules")),
+        2,
+    ),
+    "a status of another branch": ((*BEGUN[:4], status("KNOWLEDGE_SEARCHING")), 4),
+    "a branch found after it was entered": ((*BEGUN[:2], *BEGUN[3:], ROUTED), 3),
+    "a fixed reply to a diagnosis": (
+        (*BEGUN, line(EventType.COLLECTION_ENDED, ending="REPLIED")),
+        5,
+    ),
+    "no branch, where one was found": (
+        (*BEGUN, line(EventType.COLLECTION_ENDED, ending="UNROUTED")),
+        5,
+    ),
+    "a report from system chat": (
+        (
+            *(STARTED, status("ROUTING")),
+            line(EventType.ROUTING_DECISION, intent="SYSTEM_CHAT", by="rules"),
+            *(DRIVEN, status("SYSTEM_RESPONDING")),
+            line(EventType.COLLECTION_ENDED, ending="CONCLUDED"),
+        ),
+        5,
+    ),
+    "a tool in system chat": (
+        (
+            *(STARTED, status("ROUTING")),
+            line(EventType.ROUTING_DECISION, intent="SYSTEM_CHAT", by="rules"),
+            *(DRIVEN, status("SYSTEM_RESPONDING"), admitted()),
+        ),
+        5,
     ),
     "a field too many": ((*BEGUN, line(EventType.RUN_PAUSED, by="y")), 5),
     "a field too few": ((*BEGUN, (EventType.RUN_PAUSED, dict[str, object]())), 5),

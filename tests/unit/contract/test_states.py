@@ -137,9 +137,9 @@ def test_every_row_without_an_answer_names_its_failure_code() -> None:
 
 
 @pytest.mark.spec("D1", "D2", "N5", "N7")
-def test_success_is_reached_by_three_rows_and_no_spent_run_is_a_success() -> None:
+def test_success_is_reached_by_four_rows_and_no_spent_run_is_a_success() -> None:
     winners = {row.id for row in DECISIONS.values() if row.outcome is ReleaseOutcome.SUCCESS}
-    assert winners == {DecisionId.D1, DecisionId.D2, DecisionId.D2B}
+    assert winners == {DecisionId.D1, DecisionId.D2, DecisionId.D2B, DecisionId.S1}
     for row in DECISIONS.values():
         if row.outcome is ReleaseOutcome.SUCCESS:
             assert row.run_states == (RunState.SUCCESS,)

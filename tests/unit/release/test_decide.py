@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -19,11 +19,13 @@ from affidavit.release.situation import (
     Faulted,
     Illegal,
     Opinion,
+    Replied,
     Situation,
     Spent,
     Stopped,
     Uncited,
     Unconcluded,
+    Unrouted,
     Unthinking,
 )
 
@@ -53,6 +55,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "cancelled": ("D14", "CANCELLED", "CANCELLED"),
     "no model left": ("D11", "FAILED", "FAILED"),
     "internal failure": ("D15", "FAILED", "FAILED"),
+    "a fixed reply": ("S1", "SUCCESS", "SUCCESS"),
+    "no branch": ("D11", "FAILED", "FAILED"),
 }
 """Section 10 of the specification, written a second time."""
 
@@ -62,6 +66,8 @@ def _domain(annotation: object) -> tuple[Any, ...]:
         return (False, True)
     if annotation is int:
         return WITHDRAWN
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
     assert isinstance(annotation, type)
     assert issubclass(annotation, StrEnum)
     return tuple(annotation)
@@ -94,11 +100,15 @@ def what_happened(situation: Situation) -> str:
             return f"{'time' if timed_out else 'budget'}, {'facts' if facts else 'no facts'}"
         case Stopped(_, True):
             return "stopped, facts"
+        case Replied():
+            return "a fixed reply"
+        case Unrouted():
+            return "no branch"
         case Illegal(True):
             return "illegal, facts"
         case Stopped() | Illegal():
             return "stopped or illegal, no facts"
-        case _:
+        case Unconcluded() | Uncited() | Cited():
             return what_the_draft_came_to(situation)
 
 
@@ -127,7 +137,7 @@ def test_the_walk_is_whole() -> None:
     """Every kind of situation is met, and every line of the second writing."""
     assert {type(item) for item in ALL} == set(get_args(Situation))
     assert {what_happened(item) for item in ALL} == set(TABLE)
-    assert len(ALL) == len(set(ALL)) == 3 + 4 + 8 + 2 + 8 + 6 + 24
+    assert len(ALL) == len(set(ALL)) == 3 + 4 + 8 + 2 + 8 + 6 + 24 + 10 + 1
 
 
 @pytest.mark.spec("D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8")
@@ -150,10 +160,14 @@ def test_every_row_can_be_reached() -> None:
 
 @pytest.mark.spec("D1", "L1")
 def test_success_has_one_way() -> None:
-    """Nothing is published but a supported conclusion whose every citation is real."""
+    """Nothing is published but a supported conclusion whose every citation is real, and the fixed
+    replies of system chat, which claim nothing."""
     published = {item for item in ALL if DECISIONS[decide(item)].outcome is ReleaseOutcome.SUCCESS}
     assert published == {
-        item for item in ALL if isinstance(item, Cited) and item.opinion is Opinion.SUPPORTED
+        item
+        for item in ALL
+        if isinstance(item, Replied)
+        or (isinstance(item, Cited) and item.opinion is Opinion.SUPPORTED)
     }
 
 
