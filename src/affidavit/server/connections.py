@@ -83,7 +83,7 @@ class BoundedConnection(H11Protocol):
         self._refuse(head_too_large() if hint == 431 else _unreadable(msg))
 
     def _is_answering(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
+        return bool(self.cycle) and not self.cycle.response_complete
 
     def _await_head(self) -> None:
         self._stop_waiting()
