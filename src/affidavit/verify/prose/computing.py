@@ -47,11 +47,20 @@ def is_multiple(figure: Figure) -> bool:
     """Whether the number says how many times something is something else."""
     after = figure.clause.tokens[figure.place + 1 : figure.place + 3]
     words = [token.text.casefold() for token in after]
-    if figure.token.text.casefold() in {"twice", "thrice"} or figure.stated.unit in {"x", "×"}:
+    if (
+        figure.token.text.casefold() in {"twice", "thrice"}
+        or _is_fold(figure.token.text)
+        or figure.stated.unit in {"x", "×"}
+    ):
         return True
     if words[:1] == ["倍"] or words[:1] == ["fold"]:
         return True
     return words[:1] == ["times"] and words[1:2] in (["the"], ["as"], ["that"], ["its"], ["more"])
+
+
+def _is_fold(text: str) -> bool:
+    """Whether a number is written as a multiple: "tenfold"."""
+    return text.casefold().endswith("fold")
 
 
 def by_computing(figure: Figure, pool: Pool, records: tuple[RecordView, ...]) -> bool:

@@ -42,8 +42,8 @@ def direction_word(clause: Clause) -> Token | None:
 
 def ends_of(clause: Clause) -> tuple[Decimal, Decimal] | None:
     """The two numbers that a clause moves between, in the order written, in one unit."""
-    numbers = [token.stated for token in clause.tokens if token.stated is not None]
     texts = [token.text.casefold() for token in clause.tokens]
+    numbers = _movers(clause)
     if len(numbers) < 2 or not (
         {"from", "从", "由"} & set(texts) or {"to", "到", "至"} & set(texts)
     ):
@@ -58,6 +58,21 @@ def ends_of(clause: Clause) -> tuple[Decimal, Decimal] | None:
         if second is not None:
             return first.number, second
     return None
+
+
+def _movers(clause: Clause) -> list[Stated]:
+    """The numbers that a clause moves between: those behind "from" and "to", else all in order."""
+    tokens = clause.tokens
+    marked = [
+        token.stated
+        for place, token in enumerate(tokens)
+        if token.stated is not None
+        and place
+        and tokens[place - 1].text.casefold() in {"from", "to", "从", "由", "到", "至"}
+    ]
+    if len(marked) > 1:
+        return marked
+    return [token.stated for token in tokens if token.stated is not None]
 
 
 def moves_so(
@@ -118,7 +133,7 @@ def _moves(clause: Clause, records: tuple[RecordView, ...], binding: Binding) ->
 def _before_and_after(clause: Clause, record: RecordView) -> bool | None:
     """Whether a record tells the clause's two numbers as before and after; None where it tells
     neither, False where it tells them the other way round."""
-    numbers = [token.stated for token in clause.tokens if token.stated is not None][:2]
+    numbers = _movers(clause)[:2]
     first, last = (
         [item for item in record.fields if item.number is not None and stems_of(item.name) & named]
         for named in (_BEFORE, _AFTER)

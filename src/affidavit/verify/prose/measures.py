@@ -6,12 +6,22 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import computing, figures, fitting, nouns, series, tallies, times
+from affidavit.verify.prose import (
+    computing,
+    figures,
+    fitting,
+    nouns,
+    series,
+    tallies,
+    times,
+    told,
+)
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.numbering import is_identity, labelled
 from affidavit.verify.prose.sheet import GrantedNumber, Sheet
 from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.sentences import Part
 from affidavit.verify.statements.units import unit_of
 
 CALLS_COUNTED_MAX: Final = 2
@@ -66,7 +76,11 @@ def _is_bound(sheet: Sheet, figure: figures.Figure, clause: Clause, chosen: list
     said = [_by_field(sheet, figure, clause, binding) for binding in top]
     if True in said or False in said:
         return True in said or computing.by_computing(figure, pool, records)
-    return _by_count(sheet, figure, top) or computing.by_computing(figure, pool, records)
+    return (
+        _by_count(sheet, figure, top)
+        or computing.by_computing(figure, pool, records)
+        or (sheet.context.part is Part.CONCLUSION and told.holds_phrase(sheet.desk, figure))
+    )
 
 
 def speaking(chosen: list[Binding]) -> list[Binding]:
@@ -84,7 +98,13 @@ def speaking(chosen: list[Binding]) -> list[Binding]:
 
 
 def _by_count(sheet: Sheet, figure: figures.Figure, top: list[Binding]) -> bool:
-    if any(tallies.by_question(figure, item) or tallies.by_distinct(figure, item) for item in top):
+    if any(
+        tallies.by_question(figure, item)
+        or tallies.by_step(figure, item)
+        or tallies.by_readings(figure, item)
+        or tallies.by_distinct(figure, item)
+        for item in top
+    ):
         return True
     for item in top[:CALLS_COUNTED_MAX]:
         if frozenset().union(*item.allowed) <= item.call.frames:

@@ -34,7 +34,7 @@ _GOING: Final = frozenset(
 )
 _PARTICLES: Final = {"up": Role.UP, "upward": Role.UP, "upwards": Role.UP,
                      "down": Role.DOWN, "downward": Role.DOWN, "downwards": Role.DOWN}  # fmt: skip
-_MOVED: Final = frozenset("from to by 从 由".split())
+_MOVED: Final = frozenset("from to by about roughly some almost nearly 从 由".split())
 
 
 def mark_movements(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -54,10 +54,22 @@ def mark_movements(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 def _moves(tokens: tuple[Token, ...], place: int) -> bool:
     before = tokens[place - 1].text.casefold() if place else ""
     behind = tokens[place + 1] if place + 1 < len(tokens) else None
-    if behind is None or behind.text.casefold() not in _MOVED:
+    if behind is None or not (behind.kind is Kind.NUMBER or behind.text.casefold() in _MOVED):
         return False
-    measured = any(token.kind is Kind.NUMBER for token in tokens[place + 1 : place + 5])
+    measured = any(_measures(tokens, at) for at in range(place + 1, min(place + 5, len(tokens))))
     return measured and (before in _GOING or before in {",", "is", "are", "was", "were"})
+
+
+def _measures(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a number says how far something moved, and not how often or how long ago."""
+    stated = tokens[place].stated
+    behind = tokens[place + 1].text.casefold() if place + 1 < len(tokens) else ""
+    return (
+        tokens[place].kind is Kind.NUMBER
+        and stated is not None
+        and not (stated.unit and behind in {"later", "ago", "earlier", "before", "after"})
+        and behind != "times"
+    )
 
 
 def is_identity(tokens: tuple[Token, ...], place: int) -> bool:

@@ -83,6 +83,10 @@ _QUALIFIERS: Final = tuple(
 """Words that say which of several amounts of one thing is meant."""
 
 
+LIMITING: Final = _QUALIFIERS[0]
+"""The words that name what may not be exceeded."""
+
+
 def qualifiers_in(words: frozenset[str]) -> frozenset[int]:
     """The kinds of amount that some words name, each as a number."""
     return frozenset(place for place, group in enumerate(_QUALIFIERS) if group & words)

@@ -135,6 +135,47 @@ def by_question(figure: Figure, binding: Binding) -> bool:
     return agrees(stated, Decimal(str((window.end - window.start).total_seconds())), "s")
 
 
+_STEPS = frozenset(("period", "step", "interval", "resolution", "granularity", "bucket"))
+_SPACED = frozenset("the those these each every last first next per a 每 这 该".split())
+GAPS_MIN = 2
+"""A gap that comes once is no step."""
+
+
+def by_step(figure: Figure, binding: Binding) -> bool:
+    """Whether a span of time is the step of what was asked: "in the five minutes from 18:00"."""
+    stated = figure.stated
+    unit = unit_of(stated.unit) if stated.unit else None
+    before = figure.clause.tokens[figure.place - 1].text.casefold() if figure.place else ""
+    if unit is None or unit.dimension != "time" or before not in _SPACED:
+        return False
+    for name, value in binding.call.arguments:
+        number, written = read_number(value)
+        if number is not None and set(parts_of(name)) & _STEPS:
+            return agrees(stated, number, written or "s")
+    moments = sorted({record.at for record in binding.call.records if record.at is not None})
+    gaps = {later - one for one, later in zip(moments, moments[1:], strict=False)}
+    return (
+        len(moments) > GAPS_MIN
+        and len(gaps) == 1
+        and any(agrees(stated, Decimal(str(gap.total_seconds())), "s") for gap in gaps)
+    )
+
+
+_READINGS = frozenset(
+    "sample samples reading readings point points measurement measurements".split()
+)
+
+
+def by_readings(figure: Figure, binding: Binding) -> bool:
+    """Whether a number is how many readings a call returned: "in the five samples"."""
+    tokens, place = figure.clause.tokens, figure.place
+    behind = tokens[place + 1].text.casefold() if place + 1 < len(tokens) else ""
+    if behind not in _READINGS or binding.call.id == TOLD:
+        return False
+    dated = [record for record in binding.call.records if record.at is not None]
+    return not binding.call.call.envelope.truncated and len(dated) == figure.stated.number
+
+
 def by_distinct(figure: Figure, binding: Binding) -> bool:
     """Whether so many different things of the counted kind stand in the clause's records."""
     number = figure.stated.number

@@ -333,9 +333,18 @@ def _hyphened(core: str, start: int) -> Token:
 
 def _word(core: str, start: int, *, first: bool) -> Token:
     low, end = core.casefold(), start + len(core)
+    fold = low.removesuffix("fold")
+    if fold != low and fold in NUMBERS:
+        many = Stated(Decimal(NUMBERS[fold]), about=True)
+        return Token(Kind.NUMBER, core, start, end, stated=many, spelled=True)
     if low in NUMBERS and low not in {"both"}:
         return Token(
-            Kind.NUMBER, core, start, end, stated=Stated(Decimal(NUMBERS[low])), spelled=True
+            Kind.NUMBER,
+            core,
+            start,
+            end,
+            stated=Stated(Decimal(NUMBERS[low])),
+            spelled=True,
         )
     if low in ORDINALS and low != "second":
         return Token(Kind.WORD, core, start, end, Role.ORDINAL, frozenset({low}))

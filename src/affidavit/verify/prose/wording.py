@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import nouns
+from affidavit.verify.prose import nouns, told
 from affidavit.verify.prose.actions import is_known
 from affidavit.verify.prose.binding import Binding, content_of, together
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.figures import figures_of
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.numbering import names_thing
+from affidavit.verify.prose.quantities import LIMITING
 from affidavit.verify.prose.sheet import Sheet
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.sentences import Part
+from affidavit.verify.statements.words import stem
 
 
 def choose(sheet: Sheet, clause: Clause, bindings: list[Binding]) -> list[Binding]:
@@ -133,10 +136,33 @@ def _may_stand(sheet: Sheet, clause: Clause, place: int, *, effect: bool) -> boo
         return True
     if token.kind is not Kind.WORD:
         return False
+    if _qualifies_limit(clause, place) or _is_in_told_phrase(sheet, clause, token):
+        return True
     if token.stems & sheet.context.granted.stems:
         return True
     asked = effect or sheet.context.part is Part.CONCLUSION
     return (asked and sheet.desk.restates(token)) or _is_known_plain(sheet, token)
+
+
+_GRANTED: Final = frozenset(
+    "configured allowed permitted specified set given defined declared assigned granted".split()
+)
+
+
+def _qualifies_limit(clause: Clause, place: int) -> bool:
+    """Whether a word only says that a limit is one: "a configured maximum of 40"."""
+    behind = clause.tokens[place + 1 : place + 3]
+    return clause.tokens[place].text.casefold() in _GRANTED and any(
+        stem(token.text) in LIMITING for token in behind if token.kind is Kind.WORD
+    )
+
+
+def _is_in_told_phrase(sheet: Sheet, clause: Clause, token: Token) -> bool:
+    """Whether a word belongs to a phrase that a conclusion takes whole from what was told."""
+    return sheet.context.part is Part.CONCLUSION and any(
+        token in told.phrase_of(figure) and told.holds_phrase(sheet.desk, figure)
+        for figure in figures_of(clause)
+    )
 
 
 def _plain_left(sheet: Sheet, clause: Clause, held: set[Token]) -> int:

@@ -47,13 +47,13 @@ _TIME: Final = {
 }
 _BYTES: Final = {
     "1": "B By byte bytes Bytes 字节",
-    "1000": "kB KB kilobyte kilobytes Kilobytes",
-    "1000000": "MB megabyte megabytes Megabytes",
-    "1000000000": "GB gigabyte gigabytes Gigabytes",
-    "1000000000000": "TB terabyte terabytes Terabytes",
-    "1024": "Ki KiB kibibytes",
-    "1048576": "Mi MiB mebibytes",
-    "1073741824": "Gi GiB gibibytes",
+    "1000": "kB KB kb kBy kilobyte kilobytes Kilobytes",
+    "1000000": "MB mb MBy megabyte megabytes Megabytes",
+    "1000000000": "GB gb GBy gigabyte gigabytes Gigabytes",
+    "1000000000000": "TB tb TBy terabyte terabytes Terabytes",
+    "1024": "Ki KiB KiBy kibibytes",
+    "1048576": "Mi MiB MiBy mebibytes",
+    "1073741824": "Gi GiB GiBy gibibytes",
     "1099511627776": "Ti TiB tebibytes",
 }
 _RATIO: Final = {

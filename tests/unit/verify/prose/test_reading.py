@@ -37,7 +37,11 @@ LANES = (
     "lane-3  31     reader-c-90fa\n"
 )
 SHIFT: dict[str, Any] = {"rows": [{"route": "/labels", "before": 0.8, "after": 61.5},
-                                  {"route": "/picks", "before": 14.9, "after": 15.3}]}  # fmt: skip
+                                  {"route": "/picks", "before": 14.9, "after": 15.3},
+                                  {"route": "/scans", "before": 5.0, "after": 50.2}]}  # fmt: skip
+
+
+LIMITS: dict[str, Any] = {"memory_limit": "8Gi", "swap_limit": "2Gi"}
 
 
 def refusals(text: str, part: str = "analysis") -> list[str]:
@@ -53,14 +57,18 @@ def refusals(text: str, part: str = "analysis") -> list[str]:
                 {"id": "l", "tool": "kubectl_logs", "status": "success", "result": CONVEYOR,
                  "arguments": {"pod": "hall-conveyor-1"}, "emitter": "workload"},
                 {"id": "q", "tool": "list_lanes", "status": "success", "result": LANES},
+                {"id": "c", "tool": "read_limits", "status": "success", "result": LIMITS},
                 {"id": "r", "tool": "compare_rates", "status": "success", "result": SHIFT},
             ],
             "draft": {
                 "analyses": [
-                    {"id": "A1", "kind": "NORMAL", "tool_call_ids": ["m", "d", "l", "q", "r"],
-                     "body": text if part == "analysis" else plain}
+                    {"id": "A1", "kind": "NORMAL", "tool_call_ids": ["m", "d", "l", "q", "r", "c"],
+                     "body": text if part == "analysis" else f"{plain} The memory limit is 8Gi."}
                 ],
-                "conclusion": {"text": plain, "based_on_analysis_ids": ["A1"]},
+                "conclusion": {
+                    "text": text if part == "conclusion" else plain,
+                    "based_on_analysis_ids": ["A1"],
+                },
                 "action_plan": [{"text": text, "based_on_analysis_ids": ["A1"]}]
                 if part == "action" else [],
                 "limitations": {"scope": text if part == "scope" else "lanes of the warehouse"},
@@ -87,6 +95,11 @@ HONEST = [
     "The rate of /labels jumped from 0.8 to 61.5.",
     # The lines of a log are of the thing whose log was read.
     "conveyor-1 logged at 06:31:12 that the relay opened.",
+    # The step of a series, and how many readings it has.
+    "In the five minutes from 06:25 the line_pressure of press-4 was 521 kPa.",
+    "In the six samples the line_pressure of press-4 was at most 640 kPa.",
+    # A multiple in one word.
+    "The rate of /scans went up about tenfold, from 5.0 to 50.2.",
     # How long before or after what was told.
     "The motor stalled at 06:31:07. Five seconds later the relay opened.",
     "The relay opened at 06:31:12. Five seconds earlier the motor stalled.",
@@ -104,6 +117,11 @@ LIES = [
     "The rate of /labels went down from 61.5 to 0.8.",
     "The rate of /labels went up from 0.8 to 15.3.",
     "The rate of /picks jumped from 0.8 to 61.5.",
+    "In the ten minutes from 06:25 the line_pressure of press-4 was 521 kPa.",
+    "In the nine samples the line_pressure of press-4 was at most 640 kPa.",
+    "In the six samples the line_pressure of press-4 was at most 521 kPa.",
+    "The rate of /scans went up about twentyfold, from 5.0 to 50.2.",
+    "The rate of /scans went up about tenfold, from 14.9 to 15.3.",
     "conveyor-1 logged at 06:31:07 that the relay opened.",
     "conveyor-2 logged at 06:31:12 that the relay opened.",
     "The motor stalled at 06:31:07. Nine seconds later the relay opened.",
@@ -122,6 +140,28 @@ def test_an_honest_sentence_passes(text: str) -> None:
 @pytest.mark.parametrize("text", LIES)
 def test_its_lying_neighbour_is_refused(text: str) -> None:
     assert refusals(text) != []
+
+
+@pytest.mark.spec("M4")
+def test_a_conclusion_takes_a_whole_phrase_from_what_was_told() -> None:
+    assert (
+        refusals("Lane lane-2 has a depth of 90412 under a memory limit of 8Gi.", "conclusion")
+        == []
+    )
+
+
+@pytest.mark.spec("M4")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lane lane-2 has a depth of 90412 under a memory limit of 4Gi.",
+        "Lane lane-2 has a depth of 90412 under a swap limit of 8Gi.",
+        "Lane lane-2 has a depth of 90412 under a memory limit of 8Mi.",
+        "Lane lane-2 has a depth of 90412 above a lane limit of 8.",
+    ],
+)
+def test_no_phrase_that_says_otherwise(text: str) -> None:
+    assert refusals(text, "conclusion") != []
 
 
 @pytest.mark.spec("M4")
