@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from affidavit.contract.evidence import Window
 from affidavit.contract.record import Instant, Number, Record
@@ -61,8 +61,8 @@ class ChangeStatement(_Cited):
     kind: Literal["change"] = "change"
     subject: str
     attribute: str
-    from_: Number | None = Field(default=None, alias="from")
-    to: Number | None = None
+    from_: Scalar | None = Field(default=None, alias="from")
+    to: Scalar | None = None
     unit: str | None = None
     direction: Direction | None = None
     at: Instant | None = None
@@ -92,12 +92,20 @@ class TrendStatement(_Cited):
 
 
 class OnsetStatement(_Cited):
-    """subject's attribute became abnormal at about this moment."""
+    """subject's attribute became abnormal at about this moment, or within this window."""
 
     kind: Literal["onset"] = "onset"
     subject: str
     attribute: str | None = None
-    at: Instant
+    direction: Direction | None = None
+    at: Instant | None = None
+    window: Window | None = None
+
+    @model_validator(mode="after")
+    def _placed(self) -> OnsetStatement:
+        if self.at is None and self.window is None:
+            raise ValueError("an onset has a moment or a window")
+        return self
 
 
 class OrderStatement(_Cited):

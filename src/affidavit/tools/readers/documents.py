@@ -40,6 +40,7 @@ from affidavit.tools.readers.reading import Item, Reading, Source, Weight
 from affidavit.tools.readers.relations import onsets_of, relations_of
 from affidavit.tools.readers.requests import is_request_field, own_words, request_spans
 from affidavit.tools.readers.series import paired_samples, parallel_samples, point_of
+from affidavit.tools.readers.shifts import beginnings_of, shifts_of
 from affidavit.tools.readers.words import clean, pieces
 
 ONE_RECORD: Final = "record"
@@ -143,6 +144,8 @@ def read_record(
     facts.extend(_says(walk, record, subject, at))
     facts.extend(relations_of(record, subject))
     facts.extend(onsets_of(record, subject, walk.source.window))
+    facts.extend(shifts_of(record, subject, walk.top))
+    facts.extend(beginnings_of(record, subject, walk.source.window))
     if depth:
         for inner, records in _collections(record, "", DEPTH_MAX):
             for nested in records:
@@ -172,7 +175,10 @@ def _nested(
         cells.append(Cell(name="parent", text=parent))
     cells.extend(_flatten(walk, record, ""))
     yield from _rows(cells, subject, time_of(record, walk.source.window))
-    yield from onsets_of(record, parent if subject is None else subject, walk.source.window)
+    named = parent if subject is None else subject
+    yield from onsets_of(record, named, walk.source.window)
+    yield from shifts_of(record, named, walk.top)
+    yield from beginnings_of(record, named, walk.source.window)
     if depth:
         for inner, records in _collections(record, "", DEPTH_MAX):
             for nested in records:

@@ -21,7 +21,8 @@ NAME_FIELDS: Final = (
     "db_instance_identifier source_identifier Target.Id service service_name serviceName "
     "labels.alertname pod host hostname instance node statement sha commit commit_sha revision "
     "version traceID traceId trace_id spanID span_id object InstanceId resource.name subject.name "
-    "metric.__name__ identifier id Id ID uid title key Name"
+    "metric.__name__ identifier id Id ID uid title key Name entity component endpoint route "
+    "partition shard peer neighbor neighbour interface queue topic"
 ).split()
 """Where a record says what it is called, the best name first."""
 

@@ -55,6 +55,9 @@ _COMMIT: Final = re.compile(
     r"(?P<sha>[0-9a-f]{7,40})(?:\s+\([^)\n]{1,200}\))?\s+(?P<rest>\S.{0,2000})"
 )
 _COUNTED: Final = re.compile(r"\s{0,40}(?P<count>\d{1,12})\s{1,8}(?P<name>\S.{0,1000})")
+_SIZED: Final = re.compile(
+    r"(?P<size>\d{1,12}(?:[.,]\d{1,3})?[kKMGTP]i?B?)\s{1,8}(?P<name>\S{1,1000})"
+)
 _MEASURED: Final = re.compile(
     r"(?:(?P<group>[\w.-]{1,253})\s+)?(?P<name>[\w./@:-]{1,400})\s+"
     r"(?P<quantity>[\d.,]{1,30} ?[A-Za-z%]{0,5})"
@@ -64,7 +67,7 @@ _MEASURED: Final = re.compile(
 def read_listing(source: Source, lines: Sequence[str]) -> tuple[Item, ...]:
     """The lines of a list without a header, one item each; nothing where they are no such list."""
     said = [line for line in lines if line.strip()]
-    for reader in (_cluster_row, _commit, _measured, _counted):
+    for reader in (_cluster_row, _commit, _measured, _sized, _counted):
         rows = [reader(source, line) for line in said]
         if rows and sum(row is not None for row in rows) >= SHARE * len(rows):
             return tuple(
@@ -135,6 +138,16 @@ def _measured(source: Source, line: str) -> tuple[Fact, ...] | None:
         return (value,)
     group = Row(subject=found["name"], cells=(Cell(name="group", text=found["group"]),))
     return (value, group)
+
+
+def _sized(_source: Source, line: str) -> tuple[Fact, ...] | None:
+    """`61G  /var/log/audit`: what `du` prints; a size has a unit, else it is a count."""
+    found = _SIZED.fullmatch(line.strip()[:1_100])
+    quantity = read_quantity(found["size"]) if found else None
+    if found is None or quantity is None:
+        return None
+    value = Value(subject=found["name"], attribute="size", quantity=quantity)
+    return (value,)
 
 
 def _counted(_source: Source, line: str) -> tuple[Fact, ...] | None:

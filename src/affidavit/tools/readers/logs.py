@@ -42,8 +42,9 @@ _PREFIX: Final = re.compile(
     r"|(?P<service>[A-Za-z][\w.-]{0,100})\s{0,40}\|\s"
 )
 _SYSLOG: Final = re.compile(
-    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S{8,24}) (?P<host>[\w.-]{1,253}) "
-    r"(?P<process>[\w./@-]{1,100})(?:\[(?P<pid>\d{1,10})\])?: "
+    r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?(?: UTC| GMT)?"
+    r"|\d{4}-\d\d-\d\dT\S{8,24}) "
+    r"(?P<host>[\w.-]{1,253}) (?P<process>%?[\w./@-]{1,100})(?:\[(?P<pid>\d{1,10})\])?: "
 )
 _FIELD: Final = re.compile(
     r"(?<![\w.&?%-])([A-Za-z_@][\w.@/-]{0,63})="
@@ -59,7 +60,8 @@ _INDENTED: Final = re.compile(r"\s{2,}\S|\t\S")
 _EXCEPTION: Final = re.compile(
     r"(?P<cause>Caused by: )?(?:Exception in thread \"[^\"]{1,200}\" )?"
     r"(?P<type>(?:[A-Za-z_$][\w$]{0,80}\.){0,12}[A-Z]\w{0,80}"
-    r"(?:Error|Exception|Failure|Fault|Timeout|Refused|Interrupt|Warning))"
+    r"(?:Error|Exception|Failure|Fault|Timeout|Refused|Interrupt|Warning)"
+    r"|(?:[a-z_][\w$]{0,80}\.){2,12}[A-Z][A-Za-z0-9]{2,80})"
     r"(?:: (?P<message>.{1,4000}))?"
 )
 _ACCESS: Final = re.compile(
@@ -72,6 +74,10 @@ _ACCESS: Final = re.compile(
 _NGINX: Final = re.compile(
     r", (client|server|request|upstream|host|referrer|subrequest): "
     r"(\"[^\"]{0,4000}\"|[^,\s]{1,400})"
+)
+_PAIR: Final = re.compile(
+    r"(?:^|(?<=[,;(\[] )|(?<=[(\[])|(?<=- )|(?<=: )|(?<=; ))([A-Za-z_][\w.-]{0,60}): "
+    r"([^\s,;:\"'()\[\]]{1,200})(?=[,;)\]]|\s*$)"
 )
 _HOST: Final = re.compile(r"(?:\w{2,10}://)?[^/\s?#]{1,255}")
 _ADDRESS: Final = re.compile(r"\[?[\da-f.:]{2,45}\]?:\d{1,5}")
@@ -183,6 +189,7 @@ def read_line(
     stamp = _stamp_of(rest)
     named = (prefix["pod"] or prefix["service"]) if prefix and (stamp or prefix["pod"]) else None
     cells = [*_prefix_cells(prefix), *_syslog_cells(line), *_nginx_cells(front), *fields_of(front)]
+    cells.extend(_listed(front))
     moment = stamp.instant(source.window) if stamp else None
     subject = named or _named_by(cells, source.subject)
     entry = _Entry(subject, find_level(rest), moment or at)
@@ -285,6 +292,9 @@ def _syslog_cells(line: str) -> Iterator[Cell]:
     if found:
         yield Cell(name="host", text=found["host"])
         yield Cell(name="process", text=found["process"])
+        if found["process"].startswith("%"):
+            for piece in pieces(line[found.end() :].strip()):
+                yield Cell(name=found["process"].lstrip("%"), text=piece)
 
 
 def _nginx_cells(line: str) -> Iterator[Cell]:
@@ -303,6 +313,24 @@ def _nginx_cells(line: str) -> Iterator[Cell]:
             continue
         emitter = Emitter.REQUEST if found[1] in _FROM_CALLER else None
         yield Cell(name=found[1], text=text, emitter=emitter)
+
+
+def _listed(line: str) -> Iterator[Cell]:
+    """`opcode: QUERY, status: SERVFAIL`: two or more pairs of one word each, set apart by commas.
+
+    A line that holds a request, or names what a client sent, is left to those who mark it.
+    """
+    found = list(_PAIR.finditer(line))
+    names = {pair[1].lower() for pair in found}
+    if len(found) < LISTED_MIN or names & _FROM_CALLER or request_spans(line):
+        return
+    for pair in found:
+        if not is_request_field(pair[1]):
+            yield to_cell(pair[1], pair[2])
+
+
+LISTED_MIN: Final = 2
+"""One pair may be a sentence with a colon."""
 
 
 def _upstream(source: Source, cells: Iterable[Cell]) -> Iterator[Edge]:

@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise, repeat
+from itertools import repeat
 from typing import Final
 
 from affidavit.contract.evidence import Cell, Edge, Fact, Line, Quantity, Row, Value
 from affidavit.contract.states import Emitter
 from affidavit.tools.readers.bounds import FACT_CHARS_MAX, worth_reading
+from affidavit.tools.readers.columns import WORD, begins_exactly, cut, fit, spans_of
 from affidavit.tools.readers.fields import WORKLOAD_FIELDS, bare_name
 from affidavit.tools.readers.levels import find_level, level_of, weight_of
 from affidavit.tools.readers.moments import read_instant
@@ -57,7 +58,6 @@ _REPEATED: Final = re.compile(r"\(x(\d{1,9}) over ")
 _STATEMENT: Final = re.compile(
     r"\s*(?:select|insert|update|delete|with|begin|alter|create|drop|copy|vacuum)\s", re.IGNORECASE
 )
-_GAP: Final = re.compile(r"[ ]{2,}|\t")
 _PAIR_HEADS: Final = frozenset({"Type", "Name", "Key", "Resource"})
 _RULE: Final = re.compile(r"[-+=|: ─┼│]{3,}")
 _FOOTER: Final = re.compile(r"\((\d{1,9}) rows?\)")
@@ -138,13 +138,13 @@ def _pipe_cells(line: str) -> list[str]:
 
 def _aligned(source: Source, lines: Sequence[str], start: int) -> Block | None:
     header = lines[start]
-    spans = _spans(header)
+    spans = spans_of(header)
     names = tuple(header[begin:end].strip() for begin, end in spans)
     if not 1 < len(names) <= COLUMNS_MAX or len(set(names)) < len(names):
         return None
     ruled = start + 1 < len(lines) and _is_rule(lines[start + 1], len(names))
     if not ruled and not all(_HEADER_CELL.fullmatch(name) for name in names):
-        following = _spans(lines[start + 1]) if start + 1 < len(lines) else []
+        following = spans_of(lines[start + 1]) if start + 1 < len(lines) else []
         plain = all(re.fullmatch(r"[A-Z][A-Za-z%() /:._-]{0,40}", name) for name in names)
         enough = len(names) > 2 or names[0] in _PAIR_HEADS
         if not (plain and enough and len(following) >= len(names) - 1) and not _is_named(
@@ -154,13 +154,13 @@ def _aligned(source: Source, lines: Sequence[str], start: int) -> Block | None:
         if any(name.endswith(":") for name in names):
             return None
     indent = len(header) - len(header.lstrip())
-    columns = _Columns(names, lambda line: _cut(line, spans))
+    columns = _Columns(names, lambda line: cut(line, spans))
     end = start + (2 if ruled else 1)
     rows: list[str] = []
     while end < len(lines) and lines[end].strip():
         line = lines[end]
         outdented = len(line) - len(line.lstrip()) < indent
-        if outdented or len(_spans(line)) < 2:
+        if outdented or len(spans_of(line)) < 2:
             break
         rows.append(line)
         end += 1
@@ -183,7 +183,7 @@ def _is_named(names: Sequence[str], spans: Sequence[tuple[int, int]], below: Seq
         return False
     starts, ends = {begin for begin, _ in spans}, {end for _, end in spans}
     for line in rows:
-        found = _spans(line)
+        found = spans_of(line)
         fitting = sum(1 for begin, end in found if begin in starts or end in ends)
         if len(found) < 2 or fitting < len(found):
             return False
@@ -199,75 +199,26 @@ def _is_rule(line: str, columns: int) -> bool:
     return line.count("-") >= columns and bool(re.fullmatch(r"[-= \t]{3,4000}", line.strip()))
 
 
-def _spans(line: str) -> list[tuple[int, int]]:
-    """Where the texts of a line begin and end that stand two spaces or a tab apart."""
-    spans: list[tuple[int, int]] = []
-    start = 0
-    for gap in _GAP.finditer(line):
-        if gap.start() > start:
-            spans.append((start, gap.start()))
-        start = gap.end()
-    if start < len(line.rstrip()):
-        spans.append((start, len(line.rstrip())))
-    return spans
-
-
-def _cut(line: str, header: Sequence[tuple[int, int]]) -> list[str]:
-    """A line's texts by column: in order where their number fits, else by where they stand."""
-    spans = _spans(line)
-    if len(spans) == len(header):
-        return [line[begin:end].strip() for begin, end in spans]
-    cells = [""] * len(header)
-    last = len(header) - 1
-    for begin, end in spans:
-        column = max(
-            range(len(header)),
-            key=lambda index: _overlap(begin, end, header[index][0], _next(header, index)),
-        )
-        if column == last:
-            cells[last] = line[begin:].strip()
-            break
-        cells[column] = f"{cells[column]}  {line[begin:end].strip()}".strip()
-    return cells
-
-
-def _next(header: Sequence[tuple[int, int]], index: int) -> int:
-    return header[index + 1][0] if index + 1 < len(header) else 1_000_000
-
-
-def _overlap(begin: int, end: int, start: int, stop: int) -> int:
-    return min(end, stop) - max(begin, start)
-
-
 def _fixed(source: Source, lines: Sequence[str], start: int) -> Block | None:
-    """Columns of one-word names, some one space apart: each word below begins where one does."""
-    heads = [found.span() for found in _WORD.finditer(lines[start])]
+    """Columns of one-word names, some one space apart, over words that stand below them."""
+    heads = [found.span() for found in WORD.finditer(lines[start])]
     names = tuple(lines[start][begin:end] for begin, end in heads)
     if not FIXED_MIN <= len(names) <= COLUMNS_MAX or len(set(names)) < len(names):
         return None
     if not all(_PLAIN_NAME.fullmatch(name) for name in names) or "  " not in lines[start].strip():
         return None
-    starts = {begin for begin, _ in heads}
     end = start + 1
-    while end < len(lines) and (words := [item.start() for item in _WORD.finditer(lines[end])]):
-        if len(words) < 2 or not starts.issuperset(words):
-            break
+    while end < len(lines) and fit(lines[end], heads) is not None:
         end += 1
-    if end == start + 1:
+    rows = lines[start + 1 : end]
+    if not rows or (len(rows) < 2 and not begins_exactly(rows[0], heads)):
         return None
-    edges = [begin for begin, _ in heads] + [FACT_CHARS_MAX * 10]
-    columns = _Columns(
-        names,
-        lambda line: [line[one:two].strip() for one, two in pairwise(edges)],
-    )
-    return Block(
-        _items(source, columns, lines[start + 1 : end], lines[start : start + 1]), end - start
-    )
+    columns = _Columns(names, lambda line: fit(line, heads) or [])
+    return Block(_items(source, columns, rows, lines[start : start + 1]), end - start)
 
 
 FIXED_MIN: Final = 4
 """Fewer words in a row over words in a row may be two sentences."""
-_WORD: Final = re.compile(r"\S{1,200}")
 
 
 # --- Columns with one space between them: ps, df, top, free, vmstat ----------------------------

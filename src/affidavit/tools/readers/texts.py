@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from affidavit.tools.readers.columns import spans_of
 from affidavit.tools.readers.documents import read_document
 from affidavit.tools.readers.listings import read_listing
 from affidavit.tools.readers.logs import is_log, read_entries, zone_notes
@@ -23,6 +24,7 @@ from affidavit.tools.readers.series import read_series
 from affidavit.tools.readers.tables import find_table, is_ruled
 from affidavit.tools.readers.traces import is_tree, read_tree
 from affidavit.tools.readers.words import clean, quotable
+from affidavit.tools.readers.zones import is_zone, read_zone
 
 _CUT_MARK: Final = re.compile(
     r"\[?\(?(?:\.{3}|…)?\s?(?:output |result |log |logs )?(?:was |were )?truncated\b|<truncated|"
@@ -79,6 +81,8 @@ def _read_whole(source: Source, lines: Sequence[str]) -> Reading | None:
     if is_tree(lines):
         return Reading("trace", read_tree(source, lines))
     if not is_log(lines):
+        if is_zone(lines):
+            return Reading("zone", read_zone(source, lines))
         if is_exchange(lines):
             return Reading("exchange", read_exchanges(source, lines))
         if is_certificate(lines):
@@ -104,7 +108,32 @@ def _read_block(source: Source, block: Sequence[str], read: _Text) -> None:
         read.items.extend(listing)
         read.shapes.append("list")
     else:
-        read.words.extend(read_entries(source, block))
+        _read_plain(source, block, read)
+
+
+def _read_plain(source: Source, block: Sequence[str], read: _Text) -> None:
+    """Plain lines, and the tables that begin right below one of them."""
+    start = index = 0
+    while index < len(block):
+        table = find_table(source, block, index) if index and _heads(block[index]) else None
+        if table is None or len(table.items) < ROWS_MIN:
+            index += 1
+            continue
+        read.words.extend(read_entries(source, block[start:index]))
+        read.items.extend(table.items)
+        read.shapes.append("table")
+        start = index = index + table.lines
+    read.words.extend(read_entries(source, block[start:]))
+
+
+ROWS_MIN: Final = 2
+"""Right below a line of words, fewer rows may be words too."""
+COLUMNS_MIN: Final = 3
+
+
+def _heads(line: str) -> bool:
+    """Whether a line could be a header: several words, set apart."""
+    return len(line.split()) >= COLUMNS_MIN and len(spans_of(line.strip())) > 1
 
 
 def _block_end(source: Source, lines: Sequence[str], start: int) -> int:

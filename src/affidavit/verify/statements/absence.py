@@ -36,9 +36,8 @@ def prove_absence(statement: AbsenceStatement, call: CallView) -> Outcome:
         if statement.query and _holds(call, statement.query):
             return Unproved(SupportCode.ABSENCE_REFUTED)
         return Unproved(SupportCode.STATEMENT_UNPROVED)
-    if statement.query is not None and not (
-        asked(call, statement.query) or _is_listed(call, statement.query)
-    ):
+    listed = statement.query is not None and _is_listed(call, statement.query)
+    if statement.query is not None and not listed and not asked(call, statement.query):
         return Unproved(SupportCode.ABSENCE_TOO_WIDE)
     if statement.query is None and _filtered(call):
         return Unproved(SupportCode.ABSENCE_TOO_WIDE)
@@ -67,9 +66,9 @@ def asked(call: CallView, query: str) -> bool:
 
 
 def _is_listed(call: CallView, query: str) -> bool:
-    """Whether the call lists these things and was asked for all of them: purges of a purge log."""
-    wanted = stems_of(query)
-    return bool(wanted) and not _filtered(call) and wanted <= stems_of(call.call.tool)
+    """Whether the query only says what the tool lists, and nothing was searched for besides."""
+    words = stems_of(query)
+    return bool(words) and words <= call.source_stems and not _filtered(call)
 
 
 def _is_search(name: str) -> bool:

@@ -1,7 +1,7 @@
 """change and trend: a reading went from one value to another, or in one direction.
 
 change proves two readings of one subject and attribute in the stated order of time, or a change as
-a tool recorded it. trend proves that the last reading of the window lies beyond the first in the
+a tool recorded it, in numbers or in words. trend proves that the last reading of the window lies beyond the first in the
 stated direction, and that its later half does too; it proves no onset and no anomaly. Neither
 proves why.
 """
@@ -11,12 +11,13 @@ from __future__ import annotations
 from decimal import Decimal
 
 from affidavit.contract.evidence import Change, Quantity
-from affidavit.contract.statement import ChangeStatement, Direction, TrendStatement
+from affidavit.contract.statement import ChangeStatement, Direction, Scalar, TrendStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.recorded import prove_recorded
 from affidavit.verify.statements.records import CallView, RecordView
+from affidavit.verify.statements.replacing import is_replaced
 from affidavit.verify.statements.select import candidates, select, statistic_clash
 from affidavit.verify.statements.units import Stated, agrees
 from affidavit.verify.statements.value import in_time, number_holds
@@ -36,21 +37,42 @@ def prove_change(statement: ChangeStatement, call: CallView) -> Outcome:
     recorded = _recorded(statement, call, records)
     if isinstance(recorded, Proved):
         return recorded
+    if _backwards(statement):
+        return Unproved(SupportCode.DIRECTION_REFUTED)
+    replaced = _replaced(statement, call, records)
+    if replaced is not None:
+        return replaced
     readings = series(call, records, statement.attribute)
     if isinstance(readings, SupportCode):
         return recorded or Unproved(readings)
     if statement.from_ is None and statement.to is None:
         return recorded or _moved(call, readings, statement.direction)
-    if _backwards(statement):
-        return Unproved(SupportCode.DIRECTION_REFUTED)
     pair = _pair(statement, readings)
     if pair is not None:
         return Proved(((call.id, tuple(record.facts[0] for record, _ in pair)),))
     return recorded or Unproved(SupportCode.NUMBER_REFUTED)
 
 
+def _replaced(
+    statement: ChangeStatement, call: CallView, records: tuple[RecordView, ...]
+) -> Outcome | None:
+    """A change that one record states with both its ends; of texts, that and nothing else."""
+    timed = in_time(records, statement.at, statement.window)
+    if isinstance(timed, SupportCode):
+        timed = ()
+    holding = next((item for item in timed if is_replaced(statement, item)), None)
+    if holding is not None:
+        return Proved(((call.id, holding.facts),))
+    worded = any(isinstance(end, str | bool) for end in (statement.from_, statement.to))
+    return Unproved(SupportCode.STATEMENT_UNPROVED) if worded else None
+
+
 def _backwards(statement: ChangeStatement) -> bool:
-    if statement.from_ is None or statement.to is None or statement.direction is None:
+    if statement.direction is None:
+        return False
+    if isinstance(statement.from_, str | bool) or isinstance(statement.to, str | bool):
+        return True
+    if statement.from_ is None or statement.to is None:
         return False
     went = _sign(statement.to - statement.from_)
     return {"up": 1, "down": -1, "flat": 0}[statement.direction] != went
@@ -79,7 +101,9 @@ def _recorded(
     return Unproved(SupportCode.NUMBER_REFUTED) if changes else None
 
 
-def _is(number: Decimal | None, unit: str, quantity: Quantity) -> bool:
+def _is(number: Scalar | None, unit: str, quantity: Quantity) -> bool:
+    if isinstance(number, str | bool):
+        return False
     return number is None or agrees(Stated(number, unit), quantity.number, quantity.unit)
 
 
@@ -110,9 +134,7 @@ def _pair(statement: ChangeStatement, readings: tuple[Reading, ...]) -> tuple[Re
     unit = statement.unit or ""
     first: Reading | None = None
     for record, field in readings:
-        if first is None and (
-            statement.from_ is None or number_holds(Stated(statement.from_, unit), "=", field)
-        ):
+        if first is None and (statement.from_ is None or _holds(statement.from_, unit, field)):
             first = (record, field)
             if statement.to is None:
                 return (first,)
@@ -121,12 +143,16 @@ def _pair(statement: ChangeStatement, readings: tuple[Reading, ...]) -> tuple[Re
         arrived = (
             first is not None
             and statement.to is not None
-            and number_holds(Stated(statement.to, unit), "=", field)
+            and _holds(statement.to, unit, field)
             and (statement.at is None or record.at == statement.at)
         )
         if first is not None and arrived:
             return (first, (record, field))
     return None
+
+
+def _holds(number: Scalar, unit: str, field: Field) -> bool:
+    return isinstance(number, Decimal) and number_holds(Stated(number, unit), "=", field)
 
 
 def prove_trend(statement: TrendStatement, call: CallView) -> Outcome:

@@ -41,8 +41,9 @@ def _counts(statement: CountStatement, call: CallView, records: tuple[RecordView
     if where and not all(_knows(call.records, key) for key in where):
         return Unproved(SupportCode.STATEMENT_UNPROVED)
     matching = tuple(record for record in records if matches(record, where))
-    sizes = [*group_sizes(matching), *([0] if not matching else [])]
-    whole = not where and not statement.subject and not statement.window
+    items = tuple(record for record in matching if record.place not in call.frames)
+    sizes = [*group_sizes(items or matching), *([0] if not matching else [])]
+    whole = not where and not statement.window and _is_whole(statement.subject, call, records)
     if whole:
         sizes.append(envelope.count)
         if envelope.total is not None:
@@ -56,6 +57,14 @@ def _counts(statement: CountStatement, call: CallView, records: tuple[RecordView
         places = tuple(record.facts[0] for record in matching)
         return Proved(((call.id, places[:FACTS_SHOWN_MAX]),))
     return Unproved(SupportCode.COUNT_REFUTED)
+
+
+def _is_whole(subject: str | None, call: CallView, records: tuple[RecordView, ...]) -> bool:
+    """Whether a count is about all of the call: of nothing named, or of what the call was about."""
+    if not subject:
+        return True
+    service = call.call.envelope.scope.service or ""
+    return subject.casefold() == service.casefold() and len(records) == len(call.records)
 
 
 def group_sizes(records: tuple[RecordView, ...]) -> tuple[int, ...]:

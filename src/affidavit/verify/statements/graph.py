@@ -7,9 +7,9 @@ neither proves a cause.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from affidavit.contract.evidence import Edge, Row
+from affidavit.contract.evidence import Edge, Line, Row
 from affidavit.contract.statement import EdgeStatement, PathStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
@@ -17,7 +17,7 @@ from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.words import names_in
 
 Hop = tuple[str, int]
-_ID_NAMES = ("spanid", "span_id", "id")
+_ID_NAMES = ("spanid", "span_id", "span", "id")
 _PARENT_NAMES = ("parent", "parentspanid", "parent_span_id", "parentid", "parent_id")
 
 
@@ -72,7 +72,11 @@ def _mentions(name: str, record: RecordView) -> bool:
 
 def spans(call: CallView) -> Iterator[tuple[RecordView, RecordView]]:
     """Every parent and child among the spans of a call's traces."""
-    rows = [record for record in call.records if isinstance(record.fact, Row)]
+    rows = [
+        record
+        for record in call.records
+        if isinstance(record.fact, Row | Line) and record.shape != "report"
+    ]
     by_id: dict[str, RecordView] = {}
     for record in rows:
         name = _cell(record, _ID_NAMES)
@@ -85,5 +89,7 @@ def spans(call: CallView) -> Iterator[tuple[RecordView, RecordView]]:
 
 
 def _cell(record: RecordView, names: tuple[str, ...]) -> str:
-    held: Mapping[str, str] = {field.name.casefold(): field.text for field in record.fields}
+    held: dict[str, str] = {}
+    for field in record.fields:
+        held.setdefault(field.name.casefold(), field.text)
     return next((held[name] for name in names if held.get(name)), "")

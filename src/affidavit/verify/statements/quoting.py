@@ -8,6 +8,7 @@ state or list as one of its values.
 
 from __future__ import annotations
 
+from affidavit.contract.evidence import Line
 from affidavit.contract.statement import MembershipStatement, QuoteStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.counting import matches
@@ -39,10 +40,15 @@ def prove_quote(statement: QuoteStatement, call: CallView) -> Outcome:
 def _across_lines(wanted: str, call: CallView) -> Outcome:
     """A quotation may run over the end of a line."""
     lines = [record for record in call.records if record.shape == "line"]
-    whole = squeeze(" ".join(verbatim(record) for record in lines))
+    whole = squeeze(" ".join(_line(record) for record in lines))
     if wanted and wanted in whole:
         return Proved(((call.id, tuple(record.facts[0] for record in lines)[:FACTS_SHOWN_MAX]),))
     return Unproved(SupportCode.QUOTE_NOT_FOUND)
+
+
+def _line(record: RecordView) -> str:
+    """A line as it stood in the text, without the key that it stands below."""
+    return record.fact.text if isinstance(record.fact, Line) else verbatim(record)
 
 
 def squeeze(text: str) -> str:

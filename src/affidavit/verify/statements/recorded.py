@@ -82,5 +82,5 @@ def _shows(statement: ChangeStatement, fact: Change) -> bool:
     return all(number is None or _is(number, unit, told) for number, told in pairs)
 
 
-def _is(number: Decimal, unit: str, told: Quantity) -> bool:
-    return agrees(Stated(number, unit), told.number, told.unit)
+def _is(number: Decimal | bool | str, unit: str, told: Quantity) -> bool:
+    return isinstance(number, Decimal) and agrees(Stated(number, unit), told.number, told.unit)

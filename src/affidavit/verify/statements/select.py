@@ -110,8 +110,21 @@ def _places(call: CallView, name: str) -> frozenset[int] | None:
         return frozenset.intersection(*(call.by_name[piece] for piece in pieces))
     words = [stem(part) for part in parts_of(name)]
     if words and all(word in call.by_stem for word in words):
-        return frozenset.intersection(*(call.by_stem[word] for word in words))
+        held = frozenset.intersection(*(call.by_stem[word] for word in words))
+        if len(words) > 1 and not name.isalpha():
+            held = frozenset(place for place in held if _in_row(words, call.records[place]))
+        return held or None
     return None
+
+
+def _in_row(words: list[str], record: RecordView) -> bool:
+    """Whether a record holds the parts of a name one behind the other: `web-a` in "web a"."""
+    text = parts_of(f"{record.subject} {record.text}")
+    if words[0] not in record.stems:
+        return False
+    stems = [stem(part) for part in text]
+    size = len(words)
+    return any(stems[place : place + size] == words for place in range(len(stems) - size + 1))
 
 
 def _in_scope(call: CallView, name: str) -> bool:
@@ -147,10 +160,25 @@ def candidates(
             score = _score(call, record, field, plain)
             if wanted == field.names - _SMALL:
                 score = 3.0
+            elif wanted == stems_of(field.name.rpartition(".")[2]) - _SMALL:
+                score = max(score, 1.5)
             if score >= ATTRIBUTE_SCORE_MIN:
                 found.append(Candidate(record, field, score))
     best = max((item.score for item in found), default=0.0)
     return tuple(item for item in found if item.score == best)
+
+
+def narrow(found: tuple[Candidate, ...], subject: str) -> tuple[Candidate, ...]:
+    """Of several fields of one record, those whose names hold most of the subject's words.
+
+    Where a record holds `errors.eu` and `errors.us`, the errors of eu are the former's.
+    """
+    words = frozenset(stem(part) for part in parts_of(subject)) - _SMALL
+    most: dict[int, int] = {}
+    for item in found:
+        held = len(words & item.field.names)
+        most[item.record.place] = max(held, most.get(item.record.place, 0))
+    return tuple(item for item in found if len(words & item.field.names) == most[item.record.place])
 
 
 def _score(call: CallView, record: RecordView, field: Field, wanted: frozenset[str]) -> float:

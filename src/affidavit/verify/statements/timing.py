@@ -1,7 +1,7 @@
 """onset and order: when something began, and what began first (M5).
 
 Onsets are intervals, as the tool recorded them: not before, not after. onset proves that the stated
-moment lies within one. order proves that two intervals are disjoint and in the stated order; where
+moment lies within one, and that one lies within the stated window. order proves that two intervals are disjoint and in the stated order; where
 no onset was recorded, a single dated record of either is its own interval, widened by how far the
 source's clock may be off. Neither is ever recomputed from a series, and neither proves a cause.
 """
@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from affidavit.contract.evidence import Onset
+from affidavit.contract.evidence import Change, Onset
 from affidavit.contract.statement import OnsetStatement, OrderStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView, RecordView
-from affidavit.verify.statements.select import select
+from affidavit.verify.statements.select import kin, select
 from affidavit.verify.statements.words import stems_of
 
 Interval = tuple[datetime, datetime]
@@ -32,20 +32,38 @@ def prove_onset(statement: OnsetStatement, call: CallView) -> Outcome:
     )  # fmt: skip
     if not onsets:
         return Unproved(SupportCode.STATEMENT_UNPROVED)
-    holding = tuple(record for record in onsets if _within(statement.at, record))
+    if statement.direction is not None and _is_opposed(statement, records):
+        return Unproved(SupportCode.DIRECTION_REFUTED)
+    holding = tuple(record for record in onsets if _is_placed(statement, record))
     if not holding:
-        return Unproved(SupportCode.TIME_REFUTED)
+        placed = SupportCode.TIME_REFUTED if statement.at else SupportCode.WINDOW_REFUTED
+        return Unproved(placed)
     return Proved(((call.id, tuple(record.facts[0] for record in holding)),))
 
 
 def _named(record: RecordView, attribute: str | None) -> bool:
-    return not attribute or bool(stems_of(attribute) & record.stems)
+    """Whether a record holds every word of an attribute, or one that technical names use for it."""
+    return all(kin(word) & record.stems for word in stems_of(attribute or ""))
 
 
-def _within(at: datetime, record: RecordView) -> bool:
+def _is_opposed(statement: OnsetStatement, records: tuple[RecordView, ...]) -> bool:
+    """Whether the tool recorded that the signal went, and only went, another way."""
+    ways = {
+        record.fact.direction
+        for record in records
+        if isinstance(record.fact, Change) and _named(record, statement.attribute)
+    }
+    return bool(ways) and statement.direction not in ways
+
+
+def _is_placed(statement: OnsetStatement, record: RecordView) -> bool:
+    """Whether the recorded interval holds the stated moment, and lies in the stated window."""
     fact = record.fact
     assert isinstance(fact, Onset)
-    return fact.earliest <= at <= fact.latest or fact.latest == at
+    at, window = statement.at, statement.window
+    if at is not None and not fact.earliest <= at <= fact.latest:
+        return False
+    return window is None or window.start <= fact.earliest <= fact.latest <= window.end
 
 
 def prove_order(statement: OrderStatement, calls: tuple[CallView, ...]) -> Outcome:

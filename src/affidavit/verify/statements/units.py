@@ -51,10 +51,10 @@ _BYTES: Final = {
     "1000000": "MB mb MBy megabyte megabytes Megabytes",
     "1000000000": "GB gb GBy gigabyte gigabytes Gigabytes",
     "1000000000000": "TB tb TBy terabyte terabytes Terabytes",
-    "1024": "Ki KiB KiBy kibibytes",
-    "1048576": "Mi MiB MiBy mebibytes",
-    "1073741824": "Gi GiB GiBy gibibytes",
-    "1099511627776": "Ti TiB tebibytes",
+    "1024": "K Ki KiB KiBy kibibytes",
+    "1048576": "M Mi MiB MiBy mebibytes",
+    "1073741824": "G Gi GiB GiBy gibibytes",
+    "1099511627776": "T Ti TiB tebibytes",
 }
 _RATIO: Final = {
     "0.01": "% percent per-cent pct Percent 百分之 个百分点",

@@ -18,7 +18,13 @@ from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.fields import Field, read_number
 from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView, RecordView
-from affidavit.verify.statements.select import Candidate, candidates, select, statistic_clash
+from affidavit.verify.statements.select import (
+    Candidate,
+    candidates,
+    narrow,
+    select,
+    statistic_clash,
+)
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
 from affidavit.verify.statements.words import names_in
 
@@ -34,7 +40,7 @@ def prove_value(statement: ValueStatement, call: CallView) -> Outcome:
     timed = in_time(records, statement.at, statement.window)
     if isinstance(timed, SupportCode):
         return Unproved(timed)
-    found = candidates(call, timed, statement.attribute)
+    found = narrow(candidates(call, timed, statement.attribute), statement.subject)
     fitting = tuple(item for item in found if not statistic_clash(call, item, statement.attribute))
     if found and not fitting:
         return Unproved(SupportCode.STATISTIC_REFUTED)
