@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import sys
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ PARTS = {"format", "release", "request", "calls", "statements", "journal"}
 CLOSING = {"affidavit/0": "digest", "affidavit/1": "signature"}
 P, ORDER_8 = 2**255 - 19, 0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826
 SMALL = {0, 1, P - 1, ORDER_8, P - ORDER_8}
+NO_BRACKET = r'"(?:[^"\\]|\\.)*"|[^][{}"]+'
 NAMES = ["envelope", "keyid", "payload", "payloadType", "public_key", "sig", "signatures"]
 
 
@@ -51,15 +53,17 @@ def read(content: bytes) -> dict[str, Any]:
 
     hooks: dict[str, Any] = {
         "parse_int": lambda t: int(t) if len(t) < 18 and abs(int(t)) < 2**53 else refuse(t),
+        "parse_float": refuse, "parse_constant": refuse,
         "object_pairs_hook": lambda items: {k if k.isascii() else refuse(k): v for k, v in items},
-    }
+    }  # fmt: skip
     try:
-        text = content[:64_000_001].decode("ascii")
-        file = json.loads(text, parse_float=refuse, parse_constant=refuse, **hooks)
-        own, known = canonical(file), file.keys() == PARTS | {CLOSING[file["format"]]}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        text = content.decode("ascii") if len(content) <= 64_000_000 else refuse("so large a file")
+        levels = accumulate(1 if mark in "[{" else -1 for mark in re.sub(NO_BRACKET, "", text))
+        file = json.loads(text * (max(levels, default=0) <= 100), **hooks)
+        known = file.keys() == PARTS | {CLOSING[file["format"]]}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise Refused(UNREADABLE, f"no affidavit file that is known here ({error})") from None
-    need(known and own == content, "", "these are not the file's own canonical bytes")
+    need(known and canonical(file) == content, "", "these are not the file's own canonical bytes")
     return file
 
 
@@ -85,16 +89,12 @@ def check_signature(file: dict[str, Any], pinned: set[str]) -> int:
     message = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
     Ed25519PublicKey.from_public_bytes(public).verify(unbase64(entry["sig"]), message)
     need(not pinned or sha256(public) in pinned, "/signature/public_key", "another key signed")
-    journal, release, head = file["journal"], file["release"], json.loads(payload)
-    first = journal[0]["data"]
-    need(canonical(head) == payload, "/signature/envelope/payload", "not canonical")
+    journal, release, first = file["journal"], file["release"], file["journal"][0]["data"]
     own_type = f"application/vnd.affidavit.run-head.{release['provenance']}+json"
-    need(kind.decode() == own_type, "/signature/envelope/payloadType", "another type of run")
-    placed = re.fullmatch("[1-9][0-9]* [0-9a-f]{64}", f"{head['number']} {head['previous']}")
-    need(placed, "/signature/envelope/payload", "no place among the tenant's runs")
+    ((number, before),) = re.findall(rb'"number":([1-9]\d{,14}),.*"previous":"([^"]{64})"', payload)
     signed = {
         "format": file["format"], "run_id": release["run_id"], "tenant": release["tenant"],
-        "number": head["number"], "previous": head["previous"],
+        "number": int(number), "previous": f"{int(before, 16):064x}",
         "lines": len(journal), "last_line": journal[-1]["hash"], "sealed_us": journal[-1]["at_us"],
         "content": sha256({name: file[name] for name in PARTS}),
         "release": sha256(release), "provenance": release["provenance"],
@@ -102,8 +102,7 @@ def check_signature(file: dict[str, Any], pinned: set[str]) -> int:
         "catalogue": first["catalogue_digest"], "version": first["version"],
         "policy": first.get("policy_digest", "0" * 64),
     }  # fmt: skip
-    wrong = [name for name in head.keys() | signed.keys() if head.get(name, 0) != signed.get(name)]
-    need(not wrong, "/signature/envelope/payload", f"another {wrong} than the file's was signed")
+    need(canonical(signed) == payload and kind.decode() == own_type, "/signature", "not this file")
     return TRUSTED if pinned else UNKNOWN
 
 
@@ -113,7 +112,8 @@ def check_chain(file: dict[str, Any]) -> None:
     for seq, line in enumerate(file["journal"], start=1):
         body = {name: line[name] for name in ("at_us", "type", "data")}
         body |= {"run_id": run_id, "seq": seq, "prev": before}
-        need(line == {**body, "hash": sha256(body)}, f"/journal/{seq - 1}", "it does not follow")
+        same = canonical(line) == canonical({**body, "hash": sha256(body)})
+        need(same and type(line["at_us"]) is int, f"/journal/{seq - 1}", "it does not follow")
         before = line["hash"]
     kinds = [line["type"] for line in file["journal"]]
     for kind, place in (("RUN_STARTED", 0), ("RELEASE_DECISION", -2), ("RUN_ENDED", -1)):
@@ -124,8 +124,7 @@ def check_closure(file: dict[str, Any], raws: dict[str, bytes]) -> None:
     """Everything that is cited leads to a READY call with exactly this projection."""
     journal, release, report = file["journal"], file["release"], file["release"]["result"]
     asked, named = journal[0]["data"]["request_digest"], journal[-2]["data"]["release_digest"]
-    same = (asked, named) == (sha256(file["request"]), sha256(release))
-    need(same, "/release", "not the question that was asked, or not the answer decided on")
+    need((asked, named) == (sha256(file["request"]), sha256(release)), "/release", "of another run")
     raw_of, ready = (
         {line["data"]["tool_call_id"]: line["data"] for line in journal if line["type"] == kind}
         for kind in ("TOOL_CALL_PROJECTING", "TOOL_CALL_READY")
@@ -169,8 +168,7 @@ ROWS: dict[str, tuple[Any, ...]] = {
     "D14": (("CANCELLED",), "CANCELLED", None, None, "RUN_CANCELLED"),
     "D15": (("FAILED",), *FAIL, "INTERNAL_FAILURE"),
 }  # fmt: skip
-# An examination is read as a word, one letter a line: a capital one is a yes, a small one a no.
-LETTERS = {
+LETTERS = {  # an examination is read as a word, one letter a line: a capital one is a yes
     "EVIDENCE_GUARD_INITIAL": ("g", lambda d: (d["result"], d["violations"]) == ("PASSED", 0)),
     "EVIDENCE_REPAIR_ATTEMPT": ("r", lambda d: d["result"] == "APPLIED"),
     "EVIDENCE_GUARD_RECHECK": ("c", lambda d: (d["result"], d["violations"]) == ("PASSED", 0)),
@@ -213,8 +211,7 @@ def check_decision(file: dict[str, Any]) -> None:
         is_full = data["COLLECTION_ENDED"]["stop_reason"] == "INFORMATION_SATURATED"
         implied = {"D10", "D9" if is_full else "D10"} if facts else {"D11"}
     elif word in {"G", "g"}:
-        asks = word == "G" and fallback.get("asked_for")
-        implied = {"D6" if facts else "D7" if asks else "D8"}
+        implied = {"D6" if facts else "D7" if word == "G" and fallback.get("asked_for") else "D8"}
     else:
         implied = {name for name, shape in WORDS.items() if re.fullmatch(shape, word)}
     if "CANCEL_REQUESTED" in data and not implied <= {"D12", "D13", "D15"}:
@@ -223,7 +220,6 @@ def check_decision(file: dict[str, Any]) -> None:
 
 
 def verify(content: bytes, pinned: Any = (), raws: Any = None) -> tuple[int, str]:
-    """The exit code, and what to say."""
     try:
         file = read(content)
         verdict = check_signature(file, set(pinned))
@@ -232,7 +228,7 @@ def verify(content: bytes, pinned: Any = (), raws: Any = None) -> tuple[int, str
         check_decision(file)
     except Refused as error:
         return error.args
-    except (InvalidSignature, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (InvalidSignature, LookupError, TypeError, ValueError, AttributeError) as error:
         return ALTERED, f"a misshapen part ({type(error).__name__}: {error})"
     key = file.get("signature", {"public_key": ""})["public_key"]
     return verdict, f"tamper-evident since recording, by key {sha256(unbase64(key))}"
@@ -244,7 +240,11 @@ if __name__ == "__main__":
     parser.add_argument("--key", action="append", default=[], metavar="ID")
     parser.add_argument("--raw", action="append", default=[], metavar="CALL=FILE")
     given = parser.parse_args()
-    opened = {r.split("=", 1)[0]: Path(r.split("=", 1)[1]).read_bytes() for r in given.raw}
-    code, says = verify(given.file.read_bytes(), given.key, opened)
+    try:
+        keys = {re.fullmatch("[0-9a-f]{64}", key)[0] for key in given.key}  # type: ignore[index]
+        raws = {c: Path(f).read_bytes() for c, f in (one.split("=", 1) for one in given.raw)}
+        code, says = verify(given.file.read_bytes(), keys, raws)
+    except (OSError, TypeError, ValueError) as error:
+        parser.error(f"cannot read what was given ({error})")
     print(("INTACT", "ALTERED", "UNREADABLE", "SIGNER UNKNOWN")[code], says, sep=": ")
     sys.exit(code)

@@ -24,7 +24,13 @@ from typing import Final
 from pydantic import ValidationError
 
 from affidavit.affidavit.dsse import Signed, read_plain, to_plain
-from affidavit.affidavit.integrity import NotItsOwnBytes, Opened, open_file, unreadable
+from affidavit.affidavit.integrity import (
+    SEAL_OF,
+    Misshapen,
+    NotItsOwnBytes,
+    Opened,
+    open_file,
+)
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.journal import Entry, EventType
 from affidavit.contract.report import ReleaseRecord
@@ -34,11 +40,8 @@ from affidavit.core.canonical import canonical_json, digest
 FORMAT: Final = "affidavit/1"
 UNSIGNED: Final = "affidavit/0"
 
-_SEAL_OF: Final = {FORMAT: "signature", UNSIGNED: "digest"}
-"""What closes a file of each version; the other parts are the same."""
-
 PARTS: Final = frozenset(
-    {"format", "release", "request", "calls", "statements", "journal", *_SEAL_OF.values()}
+    {"format", "release", "request", "calls", "statements", "journal", *SEAL_OF.values()}
 )
 
 
@@ -97,7 +100,7 @@ def digest_of(document: Document) -> str:
 def write_document(document: Document) -> bytes:
     """The file's bytes. Raises NotCanonical for content that has no canonical form."""
     seal = document.digest if document.signed is None else to_plain(document.signed)
-    return canonical_json({**_content(document), _SEAL_OF[document.format]: seal})
+    return canonical_json({**_content(document), SEAL_OF[document.format]: seal})
 
 
 def _content(document: Document) -> dict[str, object]:
@@ -130,15 +133,13 @@ def read_document(content: bytes) -> Document:
 def read_opened(opened: Opened, content: bytes) -> Document:
     """The document in a file that was opened.
 
-    Raises InputRefused (AFFIDAVIT_UNREADABLE) when it is no affidavit at all, and `NotItsOwnBytes`
-    when it holds more, or less, than a document has.
+    Raises `Misshapen` when a part is missing or is not what such a part is, and `NotItsOwnBytes`
+    when the file holds more than a document has.
     """
     raw = opened.parts
-    version = raw.get("format")
-    if not isinstance(version, str) or version not in _SEAL_OF:
-        raise unreadable(f"this is no {FORMAT} file", "was it written by another version?")
+    version = str(raw["format"])
     try:
-        seal = raw[_SEAL_OF[version]]
+        seal = raw[SEAL_OF[version]]
         document = Document(
             release=ReleaseRecord.model_validate_json(json.dumps(raw["release"])),
             request=AgentRequest.model_validate_json(json.dumps(raw["request"])),
@@ -151,7 +152,7 @@ def read_opened(opened: Opened, content: bytes) -> Document:
         )
         own = write_document(document)
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise unreadable(f"the file lacks what an affidavit has ({_where(error)})") from None
+        raise Misshapen(f"the file lacks what an affidavit has ({_where(error)})") from None
     if own != content:
         raise NotItsOwnBytes
     return document

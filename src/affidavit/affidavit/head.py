@@ -7,7 +7,7 @@ head that the tenant's run before this one was sealed with.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints, ValidationError
 
@@ -16,6 +16,10 @@ from affidavit.contract.states import Provenance
 from affidavit.core.canonical import canonical_json, digest
 
 HexDigest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+NUMBER_MAX: Final = 10**15 - 1
+"""No tenant has so many runs; and it is an integer in every language."""
 
 
 class Head(Record):
@@ -29,7 +33,7 @@ class Head(Record):
     format: Literal["affidavit/1"] = "affidavit/1"
     run_id: str
     tenant: str
-    number: int = Field(ge=1)
+    number: int = Field(ge=1, le=NUMBER_MAX)
     previous: HexDigest
     lines: int = Field(ge=1)
     last_line: HexDigest

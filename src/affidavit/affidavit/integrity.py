@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import accumulate
+from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from affidavit.contract.errors import InputRefused
@@ -22,6 +24,7 @@ from affidavit.core.canonical import (
     canonical_json,
     digest,
     encode_plain,
+    refuse_uncanonical,
 )
 from affidavit.core.chain import GENESIS
 
@@ -37,8 +40,26 @@ a bound of its own a file is read, or refused, whatever the recursion limit of i
 LINE_FIELDS: Final = frozenset({"run_id", "seq", "at_us", "type", "data", "prev", "hash"})
 
 
-class NotItsOwnBytes(Exception):
-    """The content can be read, but these are not its canonical bytes: the file was altered."""
+SEAL_OF: Final[Mapping[object, str]] = MappingProxyType(
+    {"affidavit/1": "signature", "affidavit/0": "digest"}
+)
+"""What closes a file of each version that is known here; the other parts are the same."""
+
+
+class Altered(Exception):
+    """The bytes are a file of a known version, and not one that any run can have written."""
+
+
+class NotItsOwnBytes(Altered):
+    """The content can be read, but these are not its canonical bytes."""
+
+
+class Misshapen(Altered):
+    """A part is missing, is too much, or is not what such a part is; `says` which."""
+
+    def __init__(self, says: str) -> None:
+        super().__init__(says)
+        self.says = says
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +77,15 @@ def open_file(content: bytes) -> Opened:
     """The parts of the file in these bytes.
 
     Raises InputRefused (AFFIDAVIT_UNREADABLE) when they are no JSON object of the kind that has
-    canonical bytes, and `NotItsOwnBytes` when they are other bytes than those.
+    canonical bytes, or of no version that is known here; `Misshapen` when there is no journal of
+    lines in it, and `NotItsOwnBytes` when they are other bytes than their content's own.
     """
     parts, text = _parse(content)
     journal = parts.get("journal")
-    if isinstance(journal, list) and journal and _is_proper(parts, journal, text):
+    is_known = isinstance(parts.get("format"), str) and parts["format"] in SEAL_OF
+    if is_known and isinstance(journal, list) and journal and _is_proper(parts, journal, text):
         return Opened(parts, None)
-    return _look_closely(parts, content)
+    return _look_closely(text, content)
 
 
 def unreadable(message: str, hint: str = MEND) -> InputRefused:
@@ -79,8 +102,6 @@ LINES_AT_ONCE: Final = 256
 _SHAPE: Final = bytes.maketrans(b"0123456789[,-", b"0000000000:::")
 _LONG: Final = b":" + b"0" * 16
 """How an integer of 16 digits looks when all digits are zeros; 2**53 - 1 has as many."""
-_LONGER: Final = re.compile(r"[:\[,-](?:9[0-9]{15}|[0-9]{17})")
-"""Such an integer that is no time in microseconds; looked for only where there is one at all."""
 
 
 def _is_proper(parts: Mapping[str, object], journal: Sequence[object], text: str) -> bool:
@@ -92,10 +113,9 @@ def _is_proper(parts: Mapping[str, object], journal: Sequence[object], text: str
         before = "".join(f"{encode_plain(name)}:{rest[name]}," for name in names[:place])
         after = "".join(f",{encode_plain(name)}:{rest[name]}" for name in names[place + 1 :])
         start = f'{{{before}"journal":['
-        if _may_be_long(before, after) or _is_deep([parts[name] for name in rest]):
+        if not text.startswith(start) or _is_deep(f"{start}]{after}}}"):
             return False
-        if not text.startswith(start):
-            return False
+        _refuse_doubtful(before + after, {name: parts[name] for name in rest})
         at = _follow(journal, text, len(start))
     except (TypeError, KeyError, ValueError, AttributeError, RecursionError):
         return False
@@ -113,8 +133,9 @@ def _follow(journal: Sequence[Any], text: str, at: int) -> int | None:
         lines = journal[first : first + LINES_AT_ONCE]
         spread = encode_plain([part for line in lines for part in (line["data"], "|")])
         enclosed = spread[1 : -len(BETWEEN)].split(BETWEEN)
-        if len(enclosed) != len(lines) or _may_be_long(spread):
+        if len(enclosed) != len(lines):
             return None
+        _refuse_doubtful(spread, [line["data"] for line in lines])
         own: list[str] = []
         for line, data in zip(lines, enclosed, strict=True):
             at_us, _, _, _, _, _, kind = line.values()
@@ -134,12 +155,12 @@ def _follow(journal: Sequence[Any], text: str, at: int) -> int | None:
     return at
 
 
-def _may_be_long(*texts: str) -> bool:
-    """Whether some integer in these canonical texts may be beyond 2**53 - 1."""
-    return any(
-        _LONG in text.encode("ascii").translate(_SHAPE) and _LONGER.search(text) is not None
-        for text in texts
-    )
+def _refuse_doubtful(text: str, value: object) -> None:
+    """Raises NotCanonical for what only a look at each value can tell: a key beyond ASCII, or an
+    integer beyond 2**53 - 1. Most texts hold neither an escape nor so long a number at all."""
+    is_escaped = "\\" in text and "\\u" in text
+    if is_escaped or _LONG in text.encode("ascii").translate(_SHAPE):
+        refuse_uncanonical(value)
 
 
 def _may_be_deep(data: str) -> bool:
@@ -147,38 +168,37 @@ def _may_be_deep(data: str) -> bool:
     return data.count("[") + data.count("{") > DEPTH_MAX - 3
 
 
-def _is_deep(value: object) -> bool:
-    """Whether more than `DEPTH_MAX` lists and objects stand within one another. Level by level, so
-    that no depth is too deep to be looked at."""
-    level = [value]
-    for _ in range(DEPTH_MAX + 1):
-        level = [part for whole in level for part in _parts_within(whole)]
-        if not level:
-            return False
-    return True
+def _is_deep(text: str) -> bool:
+    """Whether more than `DEPTH_MAX` lists and objects stand within one another in a JSON text."""
+    level = accumulate(1 if mark in "[{" else -1 for mark in _NO_BRACKET.sub("", text))
+    return any(depth > DEPTH_MAX for depth in level)
 
 
-def _parts_within(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
+_NO_BRACKET: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[^][{}"]+')
 
 
-def _look_closely(parts: Mapping[str, object], content: bytes) -> Opened:
-    """What `_own_text` says of a whole file, step by step, for any file."""
-    journal = parts.get("journal")
-    if not isinstance(journal, list):
-        raise unreadable("the file lacks what an affidavit has (journal)")
-    if _is_deep(parts):
+def _look_closely(text: str, content: bytes) -> Opened:
+    """What `_is_proper` says of a whole file, step by step, for any file.
+
+    The text is parsed anew: what stands under a key that comes twice was not seen yet.
+    """
+    if _is_deep(text):
         raise unreadable(f"the file is nested deeper than {DEPTH_MAX} levels")
     try:
-        own = canonical_json(parts)
-    except NotCanonical:
+        parts = json.loads(
+            text, parse_int=_integer, parse_float=_refuse, object_pairs_hook=_with_ascii_keys
+        )
+    except ValueError:
         raise unreadable("the file is no canonical JSON") from None
+    if not isinstance(parts.get("format"), str) or parts["format"] not in SEAL_OF:
+        raise unreadable("this is no affidavit file", "was it written by another version?")
+    journal = parts.get("journal")
+    if not isinstance(journal, list):
+        raise Misshapen("the file lacks what an affidavit has (journal)")
     for seq, line in enumerate(journal, start=1):
         if not isinstance(line, dict) or line.keys() != LINE_FIELDS:
-            raise unreadable(f"the file lacks what an affidavit has (journal line {seq})")
-    if own != content:
+            raise Misshapen(f"the file lacks what an affidavit has (journal line {seq})")
+    if canonical_json(parts) != content:
         raise NotItsOwnBytes
     return Opened(parts, _first_break(journal))
 
@@ -201,13 +221,21 @@ def _parse(content: bytes) -> tuple[Mapping[str, object], str]:
     try:
         text = content.decode("ascii")
         raw = json.loads(text, parse_float=_refuse, parse_constant=_refuse)
-        if not isinstance(raw, dict):
-            raise unreadable("the file holds no JSON object")
-        if "\\" in text and "\\u" in text:  # only there can a key stand that is not ASCII
-            canonical_json(raw)
     except (ValueError, RecursionError):
         raise unreadable("the file is no canonical JSON") from None
+    if not isinstance(raw, dict):
+        raise unreadable("the file holds no JSON object")
     return raw, text
+
+
+def _integer(text: str) -> int:
+    """An integer that is the same everywhere: up to 2**53 - 1."""
+    number = int(text)
+    return number if abs(number) <= SAFE_INTEGER_MAX else _refuse(text)
+
+
+def _with_ascii_keys(items: list[tuple[str, object]]) -> dict[str, object]:
+    return dict(items) if all(key.isascii() for key, _ in items) else _refuse("a key")
 
 
 def _refuse(text: str) -> NoReturn:

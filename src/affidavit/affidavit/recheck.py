@@ -26,7 +26,7 @@ from affidavit.affidavit.answer_checks import (
 from affidavit.affidavit.document import Document, read_opened
 from affidavit.affidavit.evidence_checks import check_citations, check_statements
 from affidavit.affidavit.fallback_checks import check_facts, check_words
-from affidavit.affidavit.integrity import NotItsOwnBytes, open_file
+from affidavit.affidavit.integrity import MEND, Misshapen, NotItsOwnBytes, open_file
 from affidavit.affidavit.journal_checks import (
     Broken,
     check_chain,
@@ -99,6 +99,7 @@ class Recheck:
 
 
 _READABLE: Final = "readable"
+_SHAPE: Final = "shape"
 _CANONICAL: Final = "canonical bytes"
 
 _Rule = Callable[[Document], None]
@@ -159,6 +160,8 @@ def recheck(content: bytes, trust: Trust) -> Recheck:
     except InputRefused as refused:
         asks = "the bytes are an affidavit file"
         return Recheck((Check(_READABLE, asks, False, "", refused.message),), hint=refused.hint)
+    except Misshapen as misshapen:
+        return Recheck((Check(_SHAPE, _PARTS, False, "", misshapen.says),), hint=MEND)
     except NotItsOwnBytes:
         return Recheck((Check(_CANONICAL, _OWN_BYTES, False, "", "these are other bytes"),))
     checks = [Check(_CANONICAL, _OWN_BYTES, True)]
@@ -177,6 +180,7 @@ def _ask(rule: Callable[[Document, Trust], None], trust: Trust, document: Docume
     rule(document, trust)
 
 
+_PARTS: Final = "the file has the parts of its version, each of its shape"
 _OWN_BYTES: Final = "the file equals its own canonical bytes"
 
 

@@ -12,7 +12,7 @@ import anyio
 
 from affidavit.affidavit.anchoring import Gap, find_cut, find_disorder, find_gaps, read_anchor
 from affidavit.affidavit.document import read_document
-from affidavit.affidavit.integrity import NotItsOwnBytes
+from affidavit.affidavit.integrity import Altered
 from affidavit.affidavit.journal_checks import Broken
 from affidavit.affidavit.seal_checks import check_signature, check_signer, signed_head, signer_of
 from affidavit.affidavit.trust import Trust
@@ -112,7 +112,7 @@ def _file_fault(content: bytes | None, head: SealedHead, trust: Trust) -> tuple[
         check_signature(document, trust)
         check_signer(document, trust)
         signed = signed_head(document)
-    except (InputRefused, NotItsOwnBytes):
+    except (InputRefused, Altered):
         return "its file cannot be read, or was altered", False
     except Broken as broken:
         return broken.says, False

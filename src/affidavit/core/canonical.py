@@ -24,7 +24,7 @@ def canonical_json(value: object) -> bytes:
 
     Raises NotCanonical for anything that another language would write or read differently.
     """
-    _refuse_uncanonical(value)
+    refuse_uncanonical(value)
     return encode_plain(value).encode("ascii")
 
 
@@ -48,7 +48,8 @@ One encoder for all: to make a new one for each value costs more than to write a
 """
 
 
-def _refuse_uncanonical(value: object) -> None:
+def refuse_uncanonical(value: object) -> None:
+    """Raises NotCanonical for a value that has no canonical form."""
     kind = type(value)  # exactly: what is mostly there is looked for first, and cheaply
     if kind is str or value is None or kind is bool:
         return
@@ -57,12 +58,12 @@ def _refuse_uncanonical(value: object) -> None:
             if type(key) is not str or not key.isascii():
                 raise NotCanonical("a key that is not ASCII text")
             if type(item) is not str:
-                _refuse_uncanonical(item)
+                refuse_uncanonical(item)
         return
     if kind is list or kind is tuple:
         for item in value:  # type: ignore[attr-defined]  # it is a list or a tuple
             if type(item) is not str:
-                _refuse_uncanonical(item)
+                refuse_uncanonical(item)
         return
     _refuse_uncommon(value)
 
@@ -79,10 +80,10 @@ def _refuse_uncommon(value: object) -> None:
         for key, item in value.items():
             if not isinstance(key, str) or not key.isascii():
                 raise NotCanonical("a key that is not ASCII text")
-            _refuse_uncanonical(item)
+            refuse_uncanonical(item)
         return
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
         for item in value:
-            _refuse_uncanonical(item)
+            refuse_uncanonical(item)
         return
     raise NotCanonical(f"{type(value).__name__} has no canonical form")

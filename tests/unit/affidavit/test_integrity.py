@@ -15,6 +15,7 @@ from affidavit.affidavit.integrity import (
     DEPTH_MAX,
     FILE_BYTES_MAX,
     LINES_AT_ONCE,
+    Misshapen,
     NotItsOwnBytes,
     open_file,
 )
@@ -56,25 +57,33 @@ def say_plainly(content: bytes) -> str:
     def refuse(text: str) -> Any:
         raise ValueError(text)
 
-    def is_deep(value: Any, levels: int = DEPTH_MAX) -> bool:
-        if not isinstance(value, (dict, list)):
-            return False
-        inside = value.values() if isinstance(value, dict) else value
-        return levels == 0 or any(is_deep(part, levels - 1) for part in inside)
+    def integer(text: str) -> int:
+        return int(text) if abs(int(text)) < 2**53 else refuse(text)
+
+    def ascii_keys(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        return dict(items) if all(key.isascii() for key, _ in items) else refuse("a key")
 
     try:
-        raw = json.loads(content.decode("ascii"), parse_float=refuse, parse_constant=refuse)
-        if not isinstance(raw, dict):
+        text = content.decode("ascii")
+        if depth_of(text) > DEPTH_MAX:
             return "unreadable"
-        own = canonical_json(raw)
+        raw = json.loads(
+            text,
+            parse_int=integer,
+            parse_float=refuse,
+            parse_constant=refuse,
+            object_pairs_hook=ascii_keys,
+        )
     except (ValueError, RecursionError):
         return "unreadable"
+    if not isinstance(raw, dict) or raw.get("format") not in ("affidavit/0", "affidavit/1"):
+        return "unreadable"
     journal = raw.get("journal")
-    if not isinstance(journal, list) or is_deep(raw):
-        return "unreadable"
+    if not isinstance(journal, list):
+        return "misshapen"
     if any(not isinstance(line, dict) or sorted(line) != NAMES for line in journal):
-        return "unreadable"
-    if own != content:
+        return "misshapen"
+    if json.dumps(raw, sort_keys=True, separators=(",", ":")).encode() != content:
         return "other bytes"
     prev = GENESIS
     for place, line in enumerate(journal):
@@ -87,12 +96,31 @@ def say_plainly(content: bytes) -> str:
     return "whole"
 
 
+def depth_of(text: str) -> int:
+    """How many lists and objects stand within one another, letter by letter."""
+    deepest = level = 0
+    quoted = escaped = False
+    for letter in text:
+        if quoted:
+            quoted, escaped = escaped or letter != '"', letter == "\\" and not escaped
+        elif letter == '"':
+            quoted = True
+        elif letter in "[{":
+            level += 1
+            deepest = max(deepest, level)
+        elif letter in "]}":
+            level -= 1
+    return deepest
+
+
 def say(content: bytes) -> str:
     """The same, as it is said by the check itself."""
     try:
         opened = open_file(content)
     except InputRefused as refused:
         return {"AFFIDAVIT_UNREADABLE": "unreadable"}[refused.code]
+    except Misshapen:
+        return "misshapen"
     except NotItsOwnBytes:
         return "other bytes"
     return "whole" if opened.broken is None else f"broken at {opened.broken}"
@@ -203,9 +231,22 @@ def hashlib_of(body: object) -> str:
 HOSTILE: Final[dict[str, bytes]] = {
     "nothing": b"",
     "a list": b"[]",
+    "no version": canonical_json({"journal": chained(*DATA)}),
+    "a version to come": proper(*DATA).replace(b"affidavit/1", b"affidavit/2"),
+    "a version that is no text": canonical_json({"format": ["affidavit/1"], "journal": []}),
+    "a huge integer under a doubled key": textual('"on":true', '"on":9007199254740993,"on":true'),
+    "a key beyond ASCII under a doubled key": textual('"on":true', '"on":{"\\u00e9":1},"on":true'),
+    "depth under a doubled key": textual(
+        '"on":true', f'"on":{"[" * DEPTH_MAX}{"]" * DEPTH_MAX},"on":true'
+    ),
+    "brackets in a text that hide depth": textual(
+        '"on":true', '"on":' + '["]",' * 150 + "1" + ',"["]' * 150
+    ),
     "no journal": canonical_json({"format": "affidavit/1"}),
-    "a journal that is none": canonical_json({"journal": {"0": 1}}),
-    "lines that are lists": canonical_json({"journal": [[1, 2, 3, 4, 5, 6, 7]]}),
+    "a journal that is none": canonical_json({"format": "affidavit/1", "journal": {"0": 1}}),
+    "lines that are lists": canonical_json(
+        {"format": "affidavit/1", "journal": [[1, 2, 3, 4, 5, 6, 7]]}
+    ),
     "a huge integer in the data": textual("80000", "9007199254740992"),
     "a huger integer in the data": textual("80000", "80000000000000000"),
     "a huge negative integer": textual("-9007199254740991", "-9007199254740992"),
@@ -252,7 +293,7 @@ HOSTILE: Final[dict[str, bytes]] = {
     "twice": proper(*DATA[:2]) * 2,
     "cut": proper(*DATA[:2])[:-1],
     "too deep": b'{"a":' + b"[" * 100_000,
-    "deep": b'{"journal":[],"z":' + b"[" * 900 + b"]" * 900 + b"}",
+    "deep": b'{"format":"affidavit/1","journal":[],"z":' + b"[" * 900 + b"]" * 900 + b"}",
 }
 
 
