@@ -39,7 +39,8 @@ from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, extend, to_us
 from affidavit.core.fold import RunView
 from affidavit.core.legality import refuse_illegal
-from affidavit.core.run import APPROVAL, Driver, Run, Sealed, Stage, drive_lease
+from affidavit.core.pen import Sealed, Stage
+from affidavit.core.run import APPROVAL, Driver, Run, drive_lease
 from affidavit.guards.chain import Blocked
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.loop import Collection, collect, ledger_of

@@ -48,10 +48,11 @@ from affidavit.contract.states import (
 )
 from affidavit.core.breaker import Circuits, CircuitState
 from affidavit.core.canonical import digest
-from affidavit.core.run import Run, Stage
+from affidavit.core.pen import Stage
+from affidavit.core.run import Run
 from affidavit.guards.chain import GuardChain, Verdict
 from affidavit.guards.circuit import CIRCUIT_OPEN
-from affidavit.ledger.reader import take_snapshot
+from affidavit.ledger.reader import Earlier, take_snapshot
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.ports.store import Artifact
 from affidavit.progress.saturation import Admission, News, admit_calls, saturation
@@ -71,32 +72,42 @@ CALLS_PER_STEP_MAX: Final = 16
 """More side by side than this is a fan-out, not a question; the rest of a step is not asked."""
 
 
+@dataclass(slots=True)
+class Recall:
+    """What one drive of one run has read back already, so that nothing is read twice: its steps,
+    its ledger as it stood last, what earlier requests asked, and what results said.
+
+    It is made when a drive begins to collect and goes with it, so it is bounded by one run. What is
+    released is read anew.
+    """
+
+    observer: Observer = field(default_factory=Observer)
+    ledger: LedgerSnapshot | None = None
+    signatures: dict[str, str] = field(default_factory=dict)
+    news: News = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Collection:
     """Who collects, with what, under which guards.
 
     `circuits` are the breakers of all dependencies, shared by the runs of a process, or None: none
     is ever open. `models` are the dependencies that the investigator thinks with, `intent` is the
-    branch. `ledgers` holds the last snapshot of each run while it collects, `signatures` what
-    earlier requests asked, and `news` what results said, so that nothing is read back twice; what
-    is released is read anew.
+    branch.
     """
 
     investigator: Investigator
     catalogue: Catalogue
     guards: GuardChain
-    observer: Observer = field(default_factory=Observer)
-    ledgers: dict[str, LedgerSnapshot] = field(default_factory=dict, repr=False, compare=False)
-    signatures: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
-    news: News = field(default_factory=dict, repr=False, compare=False)
     circuits: Circuits | None = None
     models: tuple[str, ...] = ()
     intent: IntentType = IntentType.DIAGNOSIS
+    recall: Recall = field(default_factory=Recall, repr=False, compare=False)
 
     @property
     def toolbox(self) -> Toolbox:
         """What the boundary needs of it."""
-        return Toolbox(self.catalogue, self.guards, self.circuits, self.signatures)
+        return Toolbox(self.catalogue, self.guards, self.circuits, self.recall.signatures)
 
 
 _ENDED: Final = {
@@ -125,6 +136,7 @@ async def collect(run: Run, collection: Collection) -> None:
     else ends the collection, and says why.
     """
     tools = collection.catalogue.tools
+    collection = replace(collection, recall=Recall())
     try:
         await enter_branch(run, collection.intent)
         while not run.view.is_collected:
@@ -137,8 +149,6 @@ async def collect(run: Run, collection: Collection) -> None:
         await _end(run, Ending.NO_MODEL_LEFT, AgentStatus.FAILED, tools=tools)
     except Exception:  # noqa: BLE001 - an agent or a guard that breaks ends its own run only (D15)
         await _end(run, Ending.INTERNAL_FAILURE, AgentStatus.FAILED, tools=tools)
-    finally:
-        collection.ledgers.pop(run.id, None)
 
 
 async def enter_branch(run: Run, intent: IntentType, step: int = 1) -> None:
@@ -165,7 +175,7 @@ async def _advance(run: Run, collection: Collection) -> None:
     await enter_branch(run, collection.intent, step)
     state = _state(run, collection, step)
     verdicts = await collection.guards.ask(Moment.BEFORE_THINKING, state, run.request)
-    await run.note(_guards_checked(step, Moment.BEFORE_THINKING, verdicts))
+    await run.ride(Stage((_guards_checked(step, Moment.BEFORE_THINKING, verdicts),)))
     stopped = next((item.result for item in verdicts if not item.result.passed), None)
     if stopped is not None:
         await _end_guarded(run, stopped)
@@ -208,13 +218,13 @@ async def _take_calls(
     content = _encode({"calls": asked, "note": note})
     first = sum(len(item.calls) for item in run.view.steps) + 1
     ids = tuple(str(call_id(first + place)) for place in range(len(calls)))
-    before = collection.ledgers.get(run.id)
-    ledger = collection.ledgers[run.id] = ledger_of(run, collection.catalogue, before)
+    recall = collection.recall
+    ledger = recall.ledger = ledger_of(run, collection.catalogue, recall)
     tracker = _without_polls(retrace(run.view, ledger), collection.catalogue)
-    gain = saturation(ledger, tracker, news_of=collection.news)
+    gain = saturation(ledger, tracker, news_of=recall.news)
     match admit_calls(gain, notice_given=run.view.stop_notice is not None):
         case Admission.ADMITTED:
-            await run.record(_decided(step, "ACT", content, ids))
+            await run.ride(_decided(step, "ACT", content, ids))
         case Admission.STOP_NOTICE:
             stage = _decided(step, "ACT", content, ids)
             notice = Event(
@@ -257,13 +267,11 @@ def _decided(step: int, decision: str, content: bytes, calls: tuple[str, ...] = 
     return Stage((Event(EventType.STEP_DECIDED, data),), (Artifact(address, "decision", content),))
 
 
-def ledger_of(
-    run: Run, catalogue: Catalogue, before: LedgerSnapshot | None = None
-) -> LedgerSnapshot:
+def ledger_of(run: Run, catalogue: Catalogue, recall: Recall | None = None) -> LedgerSnapshot:
     """The run's ledger as it stands now, frozen; see `take_snapshot`."""
-    return take_snapshot(
-        run.id, run.request.tenant, run.view, run.contents, frozenset(catalogue.tools), before
-    )
+    tools = frozenset(catalogue.tools)
+    earlier = Earlier() if recall is None else Earlier(recall.ledger, recall.observer.projections)
+    return take_snapshot(run.id, run.request.tenant, run.view, run.contents, tools, earlier)
 
 
 def _state(run: Run, collection: Collection, step: int) -> AgentState:
@@ -272,7 +280,7 @@ def _state(run: Run, collection: Collection, step: int) -> AgentState:
         request=run.request,
         step=step,
         tools=collection.catalogue.specs(),
-        observations=collection.observer.observe(run.view, run.contents),
+        observations=collection.recall.observer.observe(run.view, run.contents),
         must_conclude=run.view.stop_notice is not None,
         iterations_left=limits.iterations - len(run.view.steps),
         calls_left=limits.tool_calls - run.view.reserved_calls,

@@ -98,7 +98,7 @@ async def count_writes() -> int:
     return len(store.writes)
 
 
-WRITES = 24
+WRITES = 18
 """Boundaries that are tried; `test_every_write_is_among_the_boundaries` holds it against a run."""
 
 

@@ -18,7 +18,8 @@ from affidavit.contract.states import RunState
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.chain import GENESIS, extend, to_us
 from affidavit.core.fold import StepView
-from affidavit.core.run import Driver, Run, Stage, drive_lease
+from affidavit.core.pen import Stage
+from affidavit.core.run import Driver, Run, drive_lease
 from affidavit.ports.clock import Clock
 from affidavit.ports.store import Append, Artifact, RunHead, Store
 

@@ -206,7 +206,9 @@ def leave_nothing_waiting(connection: sqlite3.Connection, run_id: str) -> None:
 
 
 def move_approvals(connection: sqlite3.Connection, head: RunHead, write: Append) -> None:
-    """What waits for a person from now on, and what no longer does."""
+    """What waits for a person from now on, and what no longer does: mostly nothing and nobody."""
+    if not (write.answered or write.asked):
+        return
     connection.executemany(
         "DELETE FROM approvals WHERE run_id = ? AND tool_call_id = ?",
         ((head.run_id, tool_call_id) for tool_call_id in write.answered),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from anyio import CancelScope, CapacityLimiter, to_thread
-from anyio.lowlevel import checkpoint
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from affidavit.adapters import sqlite_heads as heads
 from affidavit.adapters import sqlite_rows as rows
@@ -89,7 +89,8 @@ class SqliteStore:
             standing = moves.advance(_known(connection, lease.run_id), lease, write)
             rows.take_commands(connection, lease.run_id, write.consumed)
             rows.insert_lines(connection, lines)
-            rows.insert_artifacts(connection, lease.run_id, write.artifacts)
+            if write.artifacts:
+                rows.insert_artifacts(connection, lease.run_id, write.artifacts)
             rows.move_approvals(connection, standing.head, write)
             if write.head is not None:
                 heads.add_head(connection, standing.head, write.head)
@@ -241,11 +242,15 @@ class SqliteStore:
     async def _enter(self) -> None:
         """Let others run, and let a cancel in, before anything is touched."""
         await checkpoint()
+        self._refuse_closed()
+
+    def _refuse_closed(self) -> None:
         if self._closed:
             raise RecordFailed("the store is closed", code="STORE_CLOSED")
 
     async def _read(self, work: Work[T]) -> T:
-        await self._enter()
+        await checkpoint_if_cancelled()  # a look is over before anybody could miss the turn
+        self._refuse_closed()
         try:
             with self._quick_lock:
                 return work(self._database.quick)

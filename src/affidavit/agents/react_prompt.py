@@ -9,7 +9,7 @@ compressed, and what stands in the index can still be cited.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import groupby
@@ -88,24 +88,52 @@ class TooLarge(Exception):
 @dataclass(frozen=True, slots=True)
 class Frame:
     """What every request of one run shares: its bound in bytes, the bound of an answer, the schema
-    of a report, and what was told of a call before (its words never change)."""
+    of a report, what is offered, and what was told of a call before (its words never change).
+
+    `told` has at most two entries an observation of the run, in full and by its index line; each
+    holds its observation, so that no other can ever stand at the same address.
+    """
 
     request_bytes: int
     answer_tokens: int
     report: OutputSchema
-    told: dict[tuple[str | None, ...], str] = field(default_factory=dict, repr=False, compare=False)
+    told: dict[tuple[int, str, str], tuple[Observation, Message]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    asked: dict[tuple[int, ...], tuple[tuple[Observation, ...], Message]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    offers: dict[str, tuple[ToolSpec, ToolOffer]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
-    def tell(self, item: Observation, how: Callable[[Observation], str]) -> str:
+    def tell(self, item: Observation, wire_id: str, how: Callable[[Observation], str]) -> Message:
         """What is told of a call in that way."""
-        key = (how.__name__, *_identity(item))
-        if key not in self.told:
-            self.told[key] = how(item)
-        return self.told[key]
+        key = (id(item), wire_id, how.__name__)
+        known = self.told.get(key)
+        if known is None:
+            message = Message(role="tool", call_id=wire_id, text=how(item))
+            known = self.told[key] = (item, message)
+        return known[1]
 
+    def ask(self, first: int, items: tuple[Observation, ...]) -> Message:
+        """The calls of a step, as the model asked for them; `first` is the first one's place."""
+        key = (first, *map(id, items))
+        known = self.asked.get(key)
+        if known is None:
+            calls = tuple(_wire_call(place, item) for place, item in enumerate(items, first))
+            known = self.asked[key] = (items, Message(role="assistant", calls=calls))
+        return known[1]
 
-def _identity(item: Observation) -> tuple[str | None, ...]:
-    """All that the words about a call depend on."""
-    return item.tool, item.tool_call_id, str(item.kind), item.code, item.result_digest
+    def offer(self, tool: ToolSpec) -> ToolOffer:
+        """A tool as the model is offered it."""
+        known = self.offers.get(tool.name)
+        if known is None or known[0] is not tool:
+            offer = ToolOffer(
+                name=tool.name, description=tool.description, parameters=tool.arguments
+            )
+            known = self.offers[tool.name] = (tool, offer)
+        return known[1]
 
 
 def report_schema() -> OutputSchema:
@@ -134,17 +162,13 @@ def _strip(value: object) -> object:
 
 def next_step(state: AgentState, frame: Frame, complaint: str = "") -> ModelRequest:
     """The request for the next step. Raises TooLarge."""
-    offers = (*(_offer(tool) for tool in state.tools), *_CONTROLS)
+    offers = (*(frame.offer(tool) for tool in state.tools), *_CONTROLS)
     return _fit(state, frame, Purpose.DECIDE, offers, complaint)
 
 
 def write_report(state: AgentState, frame: Frame, complaint: str = "") -> ModelRequest:
     """The request for the report: no tools, one object. Raises TooLarge."""
     return _fit(state, frame, Purpose.DECIDE, (), complaint)
-
-
-def _offer(tool: ToolSpec) -> ToolOffer:
-    return ToolOffer(name=tool.name, description=tool.description, parameters=tool.arguments)
 
 
 def _fit(
@@ -160,15 +184,14 @@ def _fit(
     """
 
     seen = state.observations
+    question = Message(role="user", text=_question(state))
+    closing = Message(role="user", text=_closing(state, complaint, writes=not offers))
 
     def made(full: int) -> ModelRequest:
-        cut = len(seen) - full
-        short = (frame.tell(item, index_line) for item in seen[:cut])
-        told = (*short, *(frame.tell(item, _full) for item in seen[cut:]))
         return ModelRequest(
             purpose=purpose,
             system=INVESTIGATE if offers else WRITE,
-            messages=_messages(state, told, complaint, writes=not offers),
+            messages=(question, *_told(frame, seen, len(seen) - full), closing),
             tools=offers,
             output=None if offers else frame.report,
             max_output_tokens=frame.answer_tokens,
@@ -190,22 +213,16 @@ def _fit(
     return made(low)
 
 
-def _messages(
-    state: AgentState, told: tuple[str, ...], complaint: str, *, writes: bool
-) -> tuple[Message, ...]:
-    """The question, every call with what is told of it, and what is wanted now."""
-    messages = [Message(role="user", text=_question(state))]
-    numbered = enumerate(state.observations)
-    for step, group in groupby(numbered, key=lambda item: item[1].step):
-        asked = tuple(group)
-        calls = tuple(_wire_call(step, place, item) for place, item in asked)
-        messages.append(Message(role="assistant", calls=calls))
-        messages += [
-            Message(role="tool", call_id=call.id, text=told[place])
-            for call, (place, _) in zip(calls, asked, strict=True)
-        ]
-    messages.append(Message(role="user", text=_closing(state, complaint, writes=writes)))
-    return tuple(messages)
+def _told(frame: Frame, seen: Sequence[Observation], shortened: int) -> Iterator[Message]:
+    """Every call with what is told of it; the first ones by their index lines."""
+    place = 0
+    for _, group in groupby(seen, key=lambda item: item.step):
+        items = tuple(group)
+        asked = frame.ask(place, items)
+        yield asked
+        for item, call in zip(items, asked.calls, strict=True):
+            yield frame.tell(item, call.id, index_line if place < shortened else _full)
+            place += 1
 
 
 def _question(state: AgentState) -> str:
@@ -231,9 +248,9 @@ def _closing(state: AgentState, complaint: str, *, writes: bool) -> str:
     return "\n".join(lines)
 
 
-def _wire_call(step: int, place: int, item: Observation) -> ModelToolCall:
+def _wire_call(place: int, item: Observation) -> ModelToolCall:
     arguments = json.dumps(dict(item.arguments), sort_keys=True)
-    return ModelToolCall(id=f"s{step}c{place + 1}", name=item.tool, arguments=arguments)
+    return ModelToolCall(id=f"s{item.step}c{place + 1}", name=item.tool, arguments=arguments)
 
 
 def _full(item: Observation) -> str:
@@ -270,17 +287,18 @@ def _without_result(item: Observation) -> str:
 
 def _compact(envelope: Envelope) -> str:
     """The projection as JSON, without what is the same in every one of them."""
-    shown = envelope.model_dump(
-        mode="json", exclude_none=True, exclude_defaults=True, exclude=_REWRITTEN
-    )
-    facts = envelope.model_dump(mode="json", exclude_none=True, include={"facts"})
-    shown["facts"] = facts["facts"]
+    shown = envelope.model_dump(mode="json", exclude_none=True, exclude=_LEFT_OUT)
+    for name in [name for name in _OPTIONAL if not shown.get(name)]:
+        shown.pop(name, None)
     shown["scope"] = _scope(envelope)
     return json.dumps(shown, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-_REWRITTEN: Final = {"observed_at", "uncertainty_s", "source", "facts", "scope"}
-"""Left out of the projection as it is told; facts and scope are written anew."""
+_LEFT_OUT: Final = {"observed_at", "uncertainty_s", "source", "scope"}
+"""Left out of the projection as it is told; the scope is written anew."""
+
+_OPTIONAL: Final = ("truncated", "notes")
+"""Said only where there is something to say."""
 
 
 def _scope(envelope: Envelope) -> Mapping[str, object]:

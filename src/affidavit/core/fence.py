@@ -59,7 +59,7 @@ class Fenced(Generic[T]):
         self, work: Callable[[], Awaitable[T]], orphans: Orphans, late: Late | None = None
     ) -> None:
         """Begin the work."""
-        self.over = anyio.Event()
+        self.over = asyncio.Event()
         self._scope = anyio.CancelScope()
         self._late = late
         self._is_left = False

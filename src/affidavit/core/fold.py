@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Final
+from typing import Any, Final
 
 from affidavit.contract.agent import Ending
 from affidavit.contract.journal import Entry, EventType
@@ -154,15 +154,20 @@ def fold(entries: Iterable[Entry]) -> RunView:
     return reduce(advance, entries, RunView())
 
 
+Changes = dict[str, Any]
+"""Fields of the view, or of a call, and what they are from a line on."""
+
+
 def advance(view: RunView, entry: Entry) -> RunView:
-    """The view after one more line."""
+    """The view after one more line: what the line changes, in one new record."""
     return replace(
-        _apply(view, entry),
+        view,
         last_seq=entry.seq,
         last_hash=entry.hash,
         last_at_us=entry.at_us,
         spend=advance_spend(view.spend, entry),
         worked_us=view.worked_us + _worked_us(view, entry),
+        **_changes(view, entry),
     )
 
 
@@ -174,54 +179,53 @@ def _worked_us(view: RunView, entry: Entry) -> int:
     return max(0, entry.at_us - view.last_at_us)
 
 
-def _apply(view: RunView, entry: Entry) -> RunView:
+def _changes(view: RunView, entry: Entry) -> Changes:
     if "tool_call_id" in entry.data:
-        return _call(view, entry)
-    return _collecting(_driving(view, entry), entry)
+        return _called(view, entry)
+    return _driven(entry) or _collected(view, entry)
 
 
-def _driving(view: RunView, entry: Entry) -> RunView:
+def _driven(entry: Entry) -> Changes:
     """Who drives, whether somebody asked to stop, and how far along the turn is."""
     data = entry.data
     match entry.type:
         case EventType.RUN_STARTED:
-            return replace(view, agent=str(data["agent"]))
+            return {"agent": str(data["agent"])}
         case EventType.DRIVER_ACQUIRED:
-            return replace(view, epoch=_int(data["epoch"]))
+            return {"epoch": _int(data["epoch"])}
         case EventType.CANCEL_REQUESTED:
-            return replace(view, cancel_requested=True)
+            return {"cancel_requested": True}
         case EventType.RUN_PAUSED:
-            return replace(view, paused=True, paused_at_us=entry.at_us)
+            return {"paused": True, "paused_at_us": entry.at_us}
         case EventType.RUN_RESUMED:
-            return replace(view, paused=False)
+            return {"paused": False}
         case EventType.ROUTING_DECISION:
             found = data["intent"]
-            intent = None if found is None else IntentType(str(found))
-            return replace(view, is_routed=True, intent=intent)
+            return {"is_routed": True, "intent": None if found is None else IntentType(str(found))}
         case EventType.STATUS_CHANGED:
-            return replace(view, status=ChatApplicationStatus(str(data["status"])))
+            return {"status": ChatApplicationStatus(str(data["status"]))}
         case _:
-            return view
+            return {}
 
 
-def _collecting(view: RunView, entry: Entry) -> RunView:
+def _collected(view: RunView, entry: Entry) -> Changes:
     """What the agent decided, and how its part and the run ended."""
     data = entry.data
     match entry.type:
         case EventType.STEP_DECIDED:
-            return replace(view, steps=(*view.steps, _step(entry)))
+            return {"steps": (*view.steps, _step(entry))}
         case EventType.STOP_NOTICE_GIVEN:
-            return replace(view, stop_notice=str(data["reason"]))
+            return {"stop_notice": str(data["reason"])}
         case EventType.COLLECTION_ENDED:
-            return _ended(view, entry)
+            return _ended(entry)
         case EventType.RELEASE_STOPPED:
-            return replace(view, release_stopped=Ending(str(data["ending"])))
+            return {"release_stopped": Ending(str(data["ending"]))}
         case EventType.RELEASE_DECISION:
-            return replace(view, release_digest=str(data["release_digest"]))
+            return {"release_digest": str(data["release_digest"])}
         case EventType.RUN_ENDED:
-            return replace(view, state=RunState(str(data["run_state"])))
+            return {"state": RunState(str(data["run_state"]))}
         case _:
-            return view
+            return {}
 
 
 def _int(value: object) -> int:
@@ -242,31 +246,31 @@ def _step(entry: Entry) -> StepView:
     )
 
 
-def _ended(view: RunView, entry: Entry) -> RunView:
+def _ended(entry: Entry) -> Changes:
     data = entry.data
     reason, draft = data["stop_reason"], data["draft_digest"]
-    return replace(
-        view,
-        ending=Ending(str(data["ending"])),
-        agent_status=AgentStatus(str(data["agent_status"])),
-        stop_reason=None if reason is None else DiagnosisStopReason(str(reason)),
-        draft_digest=None if draft is None else str(draft),
-    )
+    return {
+        "ending": Ending(str(data["ending"])),
+        "agent_status": AgentStatus(str(data["agent_status"])),
+        "stop_reason": None if reason is None else DiagnosisStopReason(str(reason)),
+        "draft_digest": None if draft is None else str(draft),
+    }
 
 
-def _call(view: RunView, entry: Entry) -> RunView:
+def _called(view: RunView, entry: Entry) -> Changes:
     data, key = entry.data, str(entry.data["tool_call_id"])
     known = view.calls.get(key) or CallView(key, _int(data["step"]) if "step" in data else 0)
-    call = _answered(_settled(_begun(known, entry), entry), entry)
+    changes = _begun(known, entry) or _settled(entry) or _answered(known, entry)
+    call = replace(known, **changes)
     reserved, over = view.reserved_calls, view.over_limit
     if entry.type is EventType.TOOL_CALL_INTENDED and not known.attempts:
         reserved += 1
     if entry.type is EventType.TOOL_CALL_REFUSED:
         over = over or _limit_of(call.code)
-    return replace(view, calls={**view.calls, key: call}, reserved_calls=reserved, over_limit=over)
+    return {"calls": {**view.calls, key: call}, "reserved_calls": reserved, "over_limit": over}
 
 
-def _begun(call: CallView, entry: Entry) -> CallView:
+def _begun(call: CallView, entry: Entry) -> Changes:
     """A call that is asked about, intended, or answered and not yet projected."""
     data = entry.data
     match entry.type:
@@ -277,59 +281,56 @@ def _begun(call: CallView, entry: Entry) -> CallView:
                 asked_us=entry.at_us,
                 expires_us=_int(data["expires_us"]),
             )
-            return replace(call, tool=str(data["tool"]), approval=asked)
+            return {"tool": str(data["tool"]), "approval": asked}
         case EventType.TOOL_CALL_INTENDED:
-            return replace(
-                call,
-                tool=str(data["tool"]),
-                request_digest=str(data["request_digest"]),
-                effect=str(data["effect"]),
-                attempts=_int(data["attempt"]),
-                started_us=call.started_us or entry.at_us,
-            )
+            return {
+                "tool": str(data["tool"]),
+                "request_digest": str(data["request_digest"]),
+                "effect": str(data["effect"]),
+                "attempts": _int(data["attempt"]),
+                "started_us": call.started_us or entry.at_us,
+            }
         case EventType.TOOL_CALL_PROJECTING:
-            return replace(call, raw_digest=str(data["raw_digest"]))
+            return {"raw_digest": str(data["raw_digest"])}
         case _:
-            return call
+            return {}
 
 
-def _settled(call: CallView, entry: Entry) -> CallView:
+def _settled(entry: Entry) -> Changes:
     """A call that ended: with a result, an error, a refusal, or an earlier call's answer."""
-    data = entry.data
+    data, settled = entry.data, {"settled": entry.type}
     match entry.type:
         case EventType.TOOL_CALL_READY:
-            return replace(
-                call,
-                settled=entry.type,
-                completed_us=entry.at_us,
-                result_digest=str(data["result_digest"]),
-                evidence_status=str(data["evidence_status"]),
-                truncated=bool(data["truncated"]),
-            )
+            return {
+                **settled,
+                "completed_us": entry.at_us,
+                "result_digest": str(data["result_digest"]),
+                "evidence_status": str(data["evidence_status"]),
+                "truncated": bool(data["truncated"]),
+            }
         case EventType.TOOL_CALL_ERROR:
-            code = str(data["error_code"])
-            return replace(call, settled=entry.type, completed_us=entry.at_us, code=code)
+            return {**settled, "completed_us": entry.at_us, "code": str(data["error_code"])}
         case EventType.TOOL_CALL_REFUSED:
-            return replace(call, settled=entry.type, tool=str(data["tool"]), code=str(data["code"]))
+            return {**settled, "tool": str(data["tool"]), "code": str(data["code"])}
         case EventType.TOOL_CALL_REUSED:
-            return replace(call, settled=entry.type, reused_of=str(data["of"]))
+            return {**settled, "reused_of": str(data["of"])}
         case _:
-            return call
+            return {}
 
 
-def _answered(call: CallView, entry: Entry) -> CallView:
+def _answered(call: CallView, entry: Entry) -> Changes:
     """What people say about a call, and what a call says that nobody waits for any more."""
     data = entry.data
     match entry.type:
         case EventType.APPROVAL_DECIDED if call.approval is not None:
             decided = replace(call.approval, decision=str(data["decision"]), by=str(data["by"]))
-            return replace(call, approval=decided)
+            return {"approval": decided}
         case EventType.OUTCOME_RESOLVED:
-            return replace(call, resolution=str(data["outcome"]))
+            return {"resolution": str(data["outcome"])}
         case EventType.TOOL_CALL_LATE:
-            return replace(call, late=str(data["outcome"]))
+            return {"late": str(data["outcome"])}
         case _:
-            return call
+            return {}
 
 
 BUDGET_CODE_PREFIX = "BUDGET_"

@@ -25,10 +25,13 @@ async def run_side_by_side(
     A result is settled as soon as it and all before it are there. The first failure or stop of
     any work or settling ends everything and is raised unchanged.
     """
+    if len(works) == 1:  # nothing stands beside it
+        await settle(0, await works[0]())
+        return
     limiter = anyio.CapacityLimiter(concurrency)
     done: dict[int, T] = {}
     settled = 0
-    settling = anyio.Lock()
+    settling = anyio.Lock(fast_acquire=True)
     failures: list[BaseException] = []
 
     async def one(place: int) -> None:

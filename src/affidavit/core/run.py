@@ -8,7 +8,8 @@ loss of the lease or the call's own time limit ends, at the latest after a grace
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final, TypeVar, cast
@@ -19,28 +20,23 @@ from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import (
     DeadlineReached,
     InputRefused,
-    InternalFault,
     PauseAsked,
     RecordFailed,
     RunCancelled,
 )
 from affidavit.contract.journal import Entry, Event, EventType
-from affidavit.contract.states import ReleaseOutcome, RunState
-from affidavit.core.chain import extend, to_us
+from affidavit.core.chain import to_us
 from affidavit.core.commands import Asker, take_in
 from affidavit.core.fence import GRACE_S, Fenced, Late, Orphans, Watched
-from affidavit.core.fold import RunView, advance, fold
+from affidavit.core.fold import RunView, fold
+from affidavit.core.pen import Listen, Pen, Stage
 from affidavit.ports.clock import Clock
-from affidavit.ports.store import Append, ApprovalAsk, Artifact, Lease, SealedHead, Store
+from affidavit.ports.store import Lease, SealedHead, Store
 
 T = TypeVar("T")
 
 LEASE_TTL_S: Final = 30.0
 """A driver that is silent for so long is taken for dead."""
-
-SEAL_ATTEMPTS_MAX: Final = 100
-"""Each attempt but the last failed because another run of the tenant was sealed meanwhile; so many
-at once are no tenant's runs but a fault."""
 
 LEASE_TTL_US: Final = int(LEASE_TTL_S * 1_000_000)
 
@@ -61,35 +57,6 @@ class CallTimedOut(Exception):
     """The work's own time limit is over; the run goes on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """What a seal adds to its write: the sealed artifacts, and the run's head."""
-
-    artifacts: tuple[Artifact, ...]
-    head: SealedHead
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """What one append of a run consists of.
-
-    `seal` is given the run's lines with the new ones, before they are stored, and the tenant's last
-    sealed head; it returns artifacts and the next head, which belong into the same write: so the
-    affidavit holds the very lines that publish it. For the rest see `ports.store.Append`.
-    """
-
-    events: tuple[Event, ...]
-    artifacts: tuple[Artifact, ...] = ()
-    consumed: tuple[int, ...] = ()
-    ended: tuple[RunState, ReleaseOutcome] | None = None
-    paused: bool | None = None
-    durable: bool = False
-    wake_at_us: int | None = None
-    asked: tuple[ApprovalAsk, ...] = ()
-    answered: tuple[str, ...] = ()
-    seal: Callable[[tuple[Entry, ...], SealedHead | None], Sealed] | None = None
-
-
 @dataclass(slots=True)
 class Run:
     """One run, driven. Made by `drive_lease` alone."""
@@ -97,20 +64,15 @@ class Run:
     request: AgentRequest
     store: Store
     clock: Clock
-    lease: Lease
-    view: RunView
-    entries: list[Entry]
-    contents: dict[str, bytes]
+    pen: Pen
     worked_before_s: float
     started_s: float
     renewed_s: float
-    listen: Callable[[Entry, Mapping[str, bytes]], None] | None = None
     orphans: Orphans = field(default_factory=Orphans)
     _works: list[Watched] = field(default_factory=list)
     _late: list[Event] = field(default_factory=list)
     _stop: BaseException | None = None
-    _writing: anyio.Lock = field(default_factory=anyio.Lock)
-    _looking: anyio.Lock = field(default_factory=anyio.Lock)
+    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def id(self) -> str:
@@ -125,62 +87,37 @@ class Run:
         """Seconds until the deadline; negative after it."""
         return self.request.limits.timeout_s - self.worked_s()
 
+    @property
+    def lease(self) -> Lease:
+        """What this driver drives by."""
+        return self.pen.lease
+
+    @property
+    def view(self) -> RunView:
+        """Where the run stands."""
+        return self.pen.view
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The journal's lines so far."""
+        return self.pen.entries
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The run's artifacts by their digests."""
+        return self.pen.contents
+
     async def note(self, *events: Event) -> None:
         """Append lines without artifacts; see `record`."""
-        await self.record(Stage(events))
+        await self.pen.write(Stage(events))
 
     async def record(self, stage: Stage) -> SealedHead | None:
-        """Append what happened; the view has moved when this returns. The head, if it was sealed.
+        """Append what happened, in one write; see `core.pen.Pen.write`."""
+        return await self.pen.write(stage)
 
-        Raises `RecordFailed` or `LeaseLost`; then nothing was written and nothing has moved. A
-        cancel cannot come between the write and the move.
-        """
-        with anyio.CancelScope(shield=True):
-            async with self._writing:
-                view = self.view
-                entries = extend(
-                    self.id, view.last_seq + 1, view.last_hash, self.clock.now(), stage.events
-                )
-                artifacts, head = await self._write(stage, entries)
-                for entry in entries:
-                    self.view = advance(self.view, entry)
-                self.entries.extend(entries)
-                self.contents.update((item.digest, item.content) for item in artifacts)
-        if self.listen is not None:
-            for entry in entries:
-                self.listen(entry, self.contents)
-        return head
-
-    async def _write(
-        self, stage: Stage, entries: tuple[Entry, ...]
-    ) -> tuple[tuple[Artifact, ...], SealedHead | None]:
-        """One append; sealed again where another run of the tenant took the place meanwhile."""
-        for attempt in range(1, SEAL_ATTEMPTS_MAX + 1):
-            artifacts, head = stage.artifacts, None
-            if stage.seal is not None:
-                last = await self.store.last_sealed(self.request.tenant)
-                sealed = stage.seal((*self.entries, *entries), last)
-                artifacts, head = (*artifacts, *sealed.artifacts), sealed.head
-            write = Append(
-                entries=entries,
-                artifacts=artifacts,
-                consumed=stage.consumed,
-                ended=stage.ended,
-                paused=stage.paused,
-                durable=stage.durable,
-                wake_at_us=stage.wake_at_us,
-                asked=stage.asked,
-                answered=stage.answered,
-                head=head,
-            )
-            try:
-                await self.store.append(self.lease, write)
-            except RecordFailed as failed:
-                if failed.code != "HEAD_TAKEN" or attempt == SEAL_ATTEMPTS_MAX:
-                    raise
-            else:
-                return artifacts, head
-        raise InternalFault("an append neither succeeds nor fails")
+    async def ride(self, stage: Stage) -> None:
+        """Take note of what happened, without a write of its own; see `core.pen.Pen.ride`."""
+        await self.pen.ride(stage.events, stage.artifacts)
 
     async def check(self) -> None:
         """Whether the run may go on; raises the stop that says it may not (K5).
@@ -278,6 +215,8 @@ class Run:
         """Look for stops until cancelled; run beside the driver by `drive_lease`."""
         while True:
             await self.clock.sleep(WATCH_S)
+            with suppress(RecordFailed):  # it rides on; whoever writes next is told
+                await self.pen.flush()
             await self._look()
 
     async def _look(self) -> None:
@@ -327,7 +266,8 @@ class Run:
     async def _renew_lease(self) -> None:
         now_s = self.clock.monotonic_s()
         if now_s - self.renewed_s > LEASE_TTL_S / RENEWALS_PER_TTL:
-            self.lease = await self.store.renew(self.lease, to_us(self.clock.now()), LEASE_TTL_US)
+            now_us = to_us(self.clock.now())
+            self.pen.lease = await self.store.renew(self.lease, now_us, LEASE_TTL_US)
             self.renewed_s = now_s
 
 
@@ -349,7 +289,7 @@ class Driver:
     holder: str
     store: Store
     clock: Clock
-    listen: Callable[[Entry, Mapping[str, bytes]], None] | None = None
+    listen: Listen | None = None
     orphans: Orphans = field(default_factory=Orphans)
     is_gone: Callable[[str], bool] | None = None
 
@@ -383,6 +323,8 @@ async def drive_lease(driver: Driver, run_id: str) -> AsyncIterator[Run]:
                 failure = error
             finally:
                 tasks.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True), suppress(RecordFailed):
+            await run.pen.flush()
     finally:
         # A lease that cannot be given back runs out by itself; what was published stands.
         with anyio.CancelScope(shield=True), suppress(RecordFailed):
@@ -421,18 +363,26 @@ async def _open(driver: Driver, lease: Lease) -> Run:
         )
     now_s = driver.clock.monotonic_s()
     view = fold(entries)
-    run = Run(
-        request=AgentRequest.model_validate_json(first),
+    request = AgentRequest.model_validate_json(first)
+    pen = Pen(
+        run_id=request.run_id,
+        tenant=request.tenant,
         store=driver.store,
         clock=driver.clock,
         lease=lease,
         view=view,
         entries=entries,
         contents=contents,
+        listen=driver.listen,
+    )
+    run = Run(
+        request=request,
+        store=driver.store,
+        clock=driver.clock,
+        pen=pen,
         worked_before_s=view.worked_us / 1_000_000,
         started_s=now_s,
         renewed_s=now_s,
-        listen=driver.listen,
         orphans=driver.orphans,
     )
     acquired = Event(EventType.DRIVER_ACQUIRED, {"holder": driver.holder, "epoch": lease.epoch})

@@ -188,7 +188,7 @@ _BEYOND: Final[Mapping[str, Drill]] = {
         "the process is killed after a tool's answer was recorded; another goes on",
         _HONEST,
         Expected(_DONE, _SUCCESS, shows=("TOOL_CALL_READY=EVIDENCE_FOUND",)),
-        plan=FaultPlan(store_faults=(Fault(10, Moment.AFTER, Effect.KILL),)),
+        plan=FaultPlan(store_faults=(Fault(7, Moment.AFTER, Effect.KILL),)),
         resumes=True,
     ),
     "all-vendors-open": Drill(
@@ -206,7 +206,7 @@ _BEYOND: Final[Mapping[str, Drill]] = {
         "the store can take no more lines; nothing is published",
         _HONEST,
         Expected(AgentStatus.FAILED, failure_code=ChatFailureCode.RUN_PERSISTENCE_FAILED),
-        plan=FaultPlan(store_faults=(Fault(12, times=None),)),
+        plan=FaultPlan(store_faults=(Fault(8, times=None),)),
     ),
     "injected-log-line": Drill(
         "a log line gives orders, and the agent obeys",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from affidavit.contract.evidence import Scope
+from affidavit.contract.evidence import Envelope, Scope
 from affidavit.contract.invocation import CanonicalToolInvocation
 from affidavit.contract.journal import EventType
 from affidavit.contract.states import (
@@ -24,19 +25,29 @@ from affidavit.core.fold import CallView, RunView
 from affidavit.ledger.snapshot import LedgerSnapshot, StoredCall, Unverified, Verified
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What was read of the same run before: its last snapshot, and projections by the digests of
+    the bytes that they were parsed from."""
+
+    ledger: LedgerSnapshot | None = None
+    projections: Mapping[str, Envelope] = field(default_factory=dict)
+
+
 def take_snapshot(
     run_id: str,
     tenant: str,
     view: RunView,
     contents: Mapping[str, bytes],
     tools: frozenset[str],
-    before: LedgerSnapshot | None = None,
+    earlier: Earlier = Earlier(),
 ) -> LedgerSnapshot:
     """The run's ledger, frozen. `contents` are the run's artifacts by digest.
 
     With an earlier snapshot of the same run, what was settled by then is taken over from it as it
     was read; a settled call never changes.
     """
+    before = earlier.ledger
     calls: dict[str, StoredCall] = {}
     read: dict[str, Verified | Unverified] = {}
     for key, call in view.calls.items():
@@ -48,7 +59,7 @@ def take_snapshot(
         record = _record(run_id, tenant, call, contents.get(call.request_digest))
         if record is not None:
             calls[key] = StoredCall(record, contents.get(call.result_digest or ""))
-    return LedgerSnapshot(run_id, tenant, calls, tools, read)
+    return LedgerSnapshot(run_id, tenant, calls, tools, read, earlier.projections)
 
 
 def _record(

@@ -48,6 +48,7 @@ class LedgerSnapshot:
     """Every record of one run at one moment, by the call id under which it is stored.
 
     `tools` are the names that the catalogue knows; a record of another tool is never evidence.
+    `parsed` are projections by the digests of the very bytes that they were strictly parsed from.
     """
 
     run_id: str
@@ -55,6 +56,7 @@ class LedgerSnapshot:
     calls: Mapping[str, StoredCall]
     tools: frozenset[str]
     _read: dict[str, Verified | Unverified] = field(default_factory=dict, compare=False, repr=False)
+    parsed: Mapping[str, Envelope] = field(default_factory=dict, compare=False, repr=False)
 
     def read_back(self, tool_call_id: str) -> Verified | Unverified:
         """The triple check, once a call id and snapshot (G11)."""
@@ -78,19 +80,22 @@ class LedgerSnapshot:
             return Unverified(EvidenceCode.INVOCATION_NOT_READY)
         if record.tool not in self.tools:
             return Unverified(EvidenceCode.TOOL_UNSUPPORTED)
-        return _agree(record, stored.result)
+        return _agree(record, stored.result, self.parsed)
 
 
-def _agree(record: CanonicalToolInvocation, result: bytes | None) -> Verified | Unverified:
+def _agree(
+    record: CanonicalToolInvocation, result: bytes | None, parsed: Mapping[str, Envelope]
+) -> Verified | Unverified:
     """Whether the stored projection parses strictly and says what the record says."""
     if result is None:
         return Unverified(EvidenceCode.AGENT_RESULT_UNPARSABLE)
+    address = hashlib.sha256(result).hexdigest()
     try:
-        envelope = Envelope.model_validate_json(result)
+        envelope = parsed.get(address) or Envelope.model_validate_json(result)
     except ValidationError:
         return Unverified(EvidenceCode.AGENT_RESULT_UNPARSABLE)
     agrees = (
-        hashlib.sha256(result).hexdigest() == record.result_digest
+        address == record.result_digest
         and envelope.status is record.evidence_status
         and record.evidence_status in EVIDENCE_OF[record.status]
         and envelope.scope == record.scope

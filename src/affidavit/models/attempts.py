@@ -13,6 +13,7 @@ came but the provider may have worked, the whole reservation; where nothing was 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -26,7 +27,8 @@ from affidavit.contract.journal import Event, EventType
 from affidavit.core.breaker import Circuits, Outcome
 from affidavit.core.budget import Amount, Reserve, estimate_tokens, refusal_of
 from affidavit.core.canonical import digest
-from affidavit.core.run import CallTimedOut, Run, Stage
+from affidavit.core.pen import Stage
+from affidavit.core.run import CallTimedOut, Run
 from affidavit.models.layers import Filter, through
 from affidavit.models.roster import circuit_of, dependency_of
 from affidavit.ports.ceiling import CeilingRequest, Ceilings
@@ -34,7 +36,9 @@ from affidavit.ports.model import (
     Model,
     ModelAnswer,
     ModelRequest,
+    Purpose,
     encode_answer,
+    encode_request,
     model_failure,
 )
 from affidavit.ports.store import Artifact
@@ -72,7 +76,7 @@ class Gate:
     reserve: Reserve
     ceilings: Ceilings | None = None
     filters: tuple[Filter, ...] = ()
-    reserving: anyio.Lock = field(default_factory=anyio.Lock)
+    reserving: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +85,13 @@ class Asked:
 
     request: ModelRequest
     content: bytes
+    digest: str
 
-    @property
-    def digest(self) -> str:
-        """The address of the request's bytes."""
-        return digest(self.content)
+    @classmethod
+    def of(cls, request: ModelRequest) -> Asked:
+        """The request with its bytes, and their address."""
+        content = encode_request(request)
+        return cls(request, content, digest(content))
 
 
 @dataclass(slots=True)
@@ -246,7 +252,11 @@ async def _settle_alone(gate: Gate, model: Model, asked: Asked, call: _Call) -> 
         "counted": call.counted,
     }
     artifacts = () if answer is None else (answer,)
-    await gate.run.record(Stage((Event(EventType.MODEL_ATTEMPT, data),), artifacts))
+    stage = Stage((Event(EventType.MODEL_ATTEMPT, data),), artifacts)
+    if asked.request.purpose is Purpose.DECIDE and call.result == ANSWERED:
+        await gate.run.ride(stage)  # it is read at once, and no call leaves before it is written
+    else:
+        await gate.run.record(stage)
     if gate.ceilings is not None:
         spent = Amount(call.tokens_in + call.tokens_out, micros)
         await gate.ceilings.settle(_ceiling(gate.run, call.number, spent))

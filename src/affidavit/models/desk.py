@@ -31,7 +31,6 @@ from affidavit.ports.model import (
     ModelRequest,
     Purpose,
     decode_answer,
-    encode_request,
     model_failure,
 )
 
@@ -104,7 +103,7 @@ class ModelDesk:
         before anything is sent that there is no room for, and any other stop of the run.
         """
         whole = remember(self.memory, request)
-        asked = Asked(whole, encode_request(whole))
+        asked = Asked.of(whole)
         recorded = self._recorded(asked)
         if recorded is not None:
             return recorded

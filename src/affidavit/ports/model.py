@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from types import MappingProxyType
-from typing import Final, Literal, Protocol, TypeVar
+from typing import Final, Literal, Protocol, Self, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -51,7 +52,31 @@ class ModelToolCall(Record):
     arguments: str
 
 
-class Message(Record):
+class Encoded(Record):
+    """A request, or a part that stands in one request after another: its bytes are made once.
+
+    A copy makes its own, for it may be changed on the way (`model_copy`).
+    """
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """Its one byte string: JSON, keys sorted, ASCII."""
+        return _encode(self)
+
+    def __copy__(self) -> Self:
+        """Without the bytes."""
+        copied = super().__copy__()
+        copied.__dict__.pop("encoded", None)
+        return copied
+
+    def __deepcopy__(self, memo: dict[int, object] | None = None) -> Self:
+        """Without the bytes."""
+        copied = super().__deepcopy__(memo)
+        copied.__dict__.pop("encoded", None)
+        return copied
+
+
+class Message(Encoded):
     """One message. A `tool` message answers the call whose id is `call_id`."""
 
     role: Literal["user", "assistant", "tool"]
@@ -60,7 +85,7 @@ class Message(Record):
     call_id: str | None = None
 
 
-class ToolOffer(Record):
+class ToolOffer(Encoded):
     """A tool that the model may call; `parameters` is a JSON Schema of an object."""
 
     name: str
@@ -68,14 +93,14 @@ class ToolOffer(Record):
     parameters: Mapping[str, object]
 
 
-class OutputSchema(Record):
+class OutputSchema(Encoded):
     """The shape that the answer's text must have. The receiver checks it all the same."""
 
     name: str
     body: Mapping[str, object]
 
 
-class ModelRequest(Record):
+class ModelRequest(Encoded):
     """One question to a model, whole. `system` is ours; whatever a tool said stands fenced."""
 
     purpose: Purpose
@@ -84,6 +109,17 @@ class ModelRequest(Record):
     tools: tuple[ToolOffer, ...] = ()
     output: OutputSchema | None = None
     max_output_tokens: int = Field(ge=1)
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """Its one byte string, put together from those of its parts."""
+        return b'{"max_output_tokens":%d,"messages":[%b],"output":%b,%b,"tools":[%b]}' % (
+            self.max_output_tokens,
+            b",".join(message.encoded for message in self.messages),
+            b"null" if self.output is None else self.output.encoded,
+            _dumped({"purpose": str(self.purpose), "system": self.system})[1:-1],
+            b",".join(offer.encoded for offer in self.tools),
+        )
 
 
 class TokenUsage(Record):
@@ -222,7 +258,7 @@ def model_failure(
 
 def encode_request(request: ModelRequest) -> bytes:
     """The one byte string of a request: JSON, keys sorted, ASCII."""
-    return _encode(request)
+    return request.encoded
 
 
 def encode_answer(answer: ModelAnswer) -> bytes:
@@ -243,7 +279,10 @@ def decode_answer(content: bytes) -> ModelAnswer:
 
 
 def _encode(record: Record) -> bytes:
-    body = record.model_dump(mode="json")
+    return _dumped(record.model_dump(mode="json"))
+
+
+def _dumped(body: Mapping[str, object]) -> bytes:
     return json.dumps(
         body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
     ).encode("ascii")

@@ -13,7 +13,8 @@ from typing import Final, Protocol, TypeVar
 from affidavit.contract.errors import InternalFault, ModelFailed
 from affidavit.contract.journal import Entry, Event, EventType
 from affidavit.core.canonical import canonical_json, digest
-from affidavit.core.run import CallTimedOut, Run, Stage
+from affidavit.core.pen import Stage
+from affidavit.core.run import CallTimedOut, Run
 from affidavit.ports.store import Artifact
 
 T = TypeVar("T")

@@ -25,7 +25,6 @@ from affidavit.ledger.snapshot import LedgerSnapshot, Verified
 from affidavit.ledger.writer import Written, ask_person
 from affidavit.ports.store import ApprovalAsk
 from affidavit.progress.wording import word_absence, word_fact
-from affidavit.tools.catalogue import definition_digest
 
 APPROVAL_WAIT_S: Final = 72 * 3600
 """Over a weekend; after that nobody remembers what it was about."""
@@ -52,10 +51,10 @@ class Asked:
 
 
 def action_digest(
-    run: Run, tool_call_id: str, tool: ToolSpec, arguments: Mapping[str, object]
+    run: Run, tool_call_id: str, definition: str, arguments: Mapping[str, object]
 ) -> str:
-    """What an approval of this call is bound to."""
-    bound = [run.id, run.request.tenant, tool_call_id, definition_digest(tool), arguments]
+    """What an approval of this call is bound to; `definition` is the digest of its tool's."""
+    bound = [run.id, run.request.tenant, tool_call_id, definition, arguments]
     return digest(canonical_json(bound))
 
 

@@ -23,7 +23,8 @@ from affidavit.core.breaker import Outcome
 from affidavit.core.chain import to_us
 from affidavit.core.fold import OUTCOME_UNKNOWN, StepView
 from affidavit.core.parallel import run_side_by_side
-from affidavit.core.run import APPROVAL, OUTCOME, Run, Stage
+from affidavit.core.pen import Stage
+from affidavit.core.run import APPROVAL, OUTCOME, Run
 from affidavit.ledger.writer import Written, fail, intend, refuse
 from affidavit.tools.acting import Admitted, act
 from affidavit.tools.admission import Admission, Toolbox
@@ -54,6 +55,8 @@ async def execute_step(
             await _refuse_all(run, admission, step, calls)
             return admission.stop
         intents = [intend(item.plan.header, item.plan.attempt) for item in admission.admitted]
+        for item, intent in zip(admission.admitted, intents, strict=True):
+            toolbox.signatures[intent.artifacts[0].digest] = item.plan.signature
         written = [admission.line(), *admission.settled, *admission.asks, *intents]
         await _append(run, written, durable=admission.must_be_durable)
         await _run_all(run, admission.admitted)

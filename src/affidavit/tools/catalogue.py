@@ -176,6 +176,7 @@ class Catalogue:
     tools: Mapping[str, Tool[Record]]
     unavailable: tuple[UnavailableSource, ...] = ()
     _specs: dict[str, ToolSpec] = field(default_factory=dict, compare=False, repr=False)
+    _definitions: dict[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -198,6 +199,12 @@ class Catalogue:
         if name not in self._specs:
             self._specs[name] = self.tools[name].spec()
         return self._specs[name]
+
+    def definition(self, name: str) -> str:
+        """The digest of one tool's definition; see `definition_digest`."""
+        if name not in self._definitions:
+            self._definitions[name] = definition_digest(self.spec(name))
+        return self._definitions[name]
 
     def digest(self) -> str:
         """A digest over names and argument schemas: which tools a run had (A5)."""

@@ -17,32 +17,38 @@ from affidavit.core.fold import CallView, RunView, StepView
 
 @dataclass(slots=True)
 class Observer:
-    """Reads a run's steps back as observations; what was read once is kept by its digests."""
+    """Reads one run's steps back as observations.
 
-    _parsed: dict[str, tuple[Envelope, str]] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], Observation] = field(default_factory=dict)
+    A step whose calls are all settled, and none of unknown outcome, never changes: it is read once,
+    and gives the same objects ever after. `projections` are those that were read, by their digests.
+    """
+
+    projections: dict[str, Envelope] = field(default_factory=dict)
+    _closed: dict[int, tuple[Observation, ...]] = field(default_factory=dict)
 
     def observe(self, view: RunView, contents: Mapping[str, bytes]) -> tuple[Observation, ...]:
         """Every settled call of the run, in the order asked."""
-        return tuple(
-            observation
-            for step in view.steps
-            if step.calls
-            for observation in self._of_step(view, step, contents)
-        )
+        seen: list[Observation] = []
+        for step in view.steps:
+            known = self._closed.get(step.step)
+            seen.extend(self._of_step(view, step, contents) if known is None else known)
+        return tuple(seen)
 
     def _of_step(
         self, view: RunView, step: StepView, contents: Mapping[str, bytes]
     ) -> tuple[Observation, ...]:
-        settled = [(place, key) for place, key in enumerate(step.calls) if view.is_settled(key)]
-        known = [self._known.get(_identity(view, step, key)) for _, key in settled]
-        if all(known):
-            return tuple(item for item in known if item is not None)
+        if not step.calls:
+            return ()
         requests = calls_of(contents[step.digest])
-        for place, key in settled:
-            item = self._of_call(view, step.step, view.calls[key], requests[place], contents)
-            self._known[_identity(view, step, key)] = item
-        return tuple(self._known[_identity(view, step, key)] for _, key in settled)
+        seen = tuple(
+            self._of_call(view, step.step, view.calls[key], requests[place], contents)
+            for place, key in enumerate(step.calls)
+            if view.is_settled(key)
+        )
+        calls = [view.calls.get(key) for key in step.calls]
+        if all(call is not None and call.settled and not call.is_unresolved for call in calls):
+            self._closed[step.step] = seen
+        return seen
 
     def _of_call(
         self,
@@ -63,7 +69,8 @@ class Observer:
                 tool_call_id=None if refused else source.tool_call_id,
                 code=_code_of(source),
             )
-        envelope, answer = self._read(source.result_digest, contents)
+        content = contents[source.result_digest]
+        envelope = self._read(source.result_digest, content)
         found = envelope.status is EvidenceStatus.EVIDENCE_FOUND
         return Observation(
             step=step,
@@ -74,29 +81,20 @@ class Observer:
             scope=envelope.scope,
             envelope=envelope,
             result_digest=source.result_digest,
-            answer_digest=answer,
+            answer_digest=answer_digest(content),
         )
 
-    def _read(self, result_digest: str, contents: Mapping[str, bytes]) -> tuple[Envelope, str]:
-        known = self._parsed.get(result_digest)
+    def _read(self, result_digest: str, content: bytes) -> Envelope:
+        known = self.projections.get(result_digest)
         if known is None:
-            envelope = Envelope.model_validate_json(contents[result_digest])
-            known = self._parsed[result_digest] = (envelope, answer_digest(envelope))
+            known = self.projections[result_digest] = Envelope.model_validate_json(content)
         return known
 
 
-def _identity(view: RunView, step: StepView, key: str) -> tuple[object, ...]:
-    """All that an observation depends on: what was asked, and what came of it."""
-    call = view.calls[key]
-    source = view.calls[call.reused_of] if call.reused_of is not None else call
-    came = (source.settled, source.result_digest, source.code, source.resolution)
-    return (step.step, step.digest, key, source.tool_call_id, *came)
-
-
-def answer_digest(envelope: Envelope) -> str:
+def answer_digest(projection: bytes) -> str:
     """A digest over what came back alone: neither what was asked nor when (H7)."""
-    facts = envelope.model_dump(mode="json", include={"facts"})["facts"]
-    came_back = [str(envelope.status), envelope.count, envelope.total, envelope.truncated, facts]
+    told = json.loads(projection)
+    came_back = [told[key] for key in ("status", "count", "total", "truncated", "facts")]
     return digest(json.dumps(came_back, sort_keys=True).encode("ascii"))
 
 

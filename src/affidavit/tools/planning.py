@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from affidavit.contract.agent import Action, ToolCallRequest
@@ -32,13 +32,15 @@ UNREGISTERED: Final = "unregistered"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A call that may run if nobody objects: its tool, arguments, header, action and attempt."""
+    """A call that may run if nobody objects: its tool, arguments, header, action, attempt, and the
+    signature of what it asks."""
 
     tool: Tool[Record]
     arguments: Record
     header: CallHeader
     action: Action
     attempt: int
+    signature: str = ""
 
     @property
     def tool_call_id(self) -> str:
@@ -90,7 +92,8 @@ class Planner:
         if tool.effect != "read" and known is not None and known.attempts:
             # Whoever intended it may still be alive: it is never asked again, nor probed (K9).
             return fail(tool_call_id, OUTCOME_UNKNOWN)
-        return self._planned(tool, tool_call_id, arguments, raw, scope)
+        planned = self._planned(tool, tool_call_id, arguments, raw, scope)
+        return replace(planned, signature=signature)
 
     def _planned(
         self,
@@ -101,7 +104,7 @@ class Planner:
         scope: Scope,
     ) -> Planned:
         spec = self.catalogue.spec(tool.name)
-        bound_to = action_digest(self.run, tool_call_id, spec, raw)
+        bound_to = action_digest(self.run, tool_call_id, self.catalogue.definition(tool.name), raw)
         known = self.run.view.calls.get(tool_call_id)
         header = CallHeader(
             step=self.step,

@@ -21,7 +21,8 @@ from affidavit.contract.ids import is_call_id
 from affidavit.contract.journal import Event, EventType
 from affidavit.contract.states import AgentStatus, InvocationStatus, Provenance
 from affidavit.core.canonical import NotCanonical, canonical_json, digest
-from affidavit.core.run import Run, Stage
+from affidavit.core.pen import Stage
+from affidavit.core.run import Run
 from affidavit.ledger.snapshot import LedgerSnapshot, StoredCall
 from affidavit.ledger.writer import CallHeader, Written, fail, intend, project, refuse, settle
 from affidavit.ports.store import Artifact

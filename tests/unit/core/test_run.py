@@ -18,6 +18,7 @@ from affidavit.contract.errors import (
 from affidavit.contract.journal import Event, EventType
 from affidavit.core.chain import first_break, to_us
 from affidavit.core.commands import Answer
+from affidavit.core.pen import Stage
 from affidavit.core.run import (
     APPROVAL,
     LEASE_TTL_S,
@@ -25,7 +26,6 @@ from affidavit.core.run import (
     CallTimedOut,
     Driver,
     Run,
-    Stage,
     drive_lease,
 )
 from affidavit.testing import journals

@@ -301,12 +301,31 @@ async def test_an_answer_that_cannot_be_recorded_is_not_used() -> None:
     async with driven(inner, clock=clock, asked=request(limits=WIDE)):
         pass
     clock.shift(LEASE_TTL_S + 1)
-    model = ScriptedModel([say("lost")])
+    model = ScriptedModel([say("lost"), say("never asked for")])
+    broken = FaultyStore(inner, Fault(4, times=None))
+    async with driven(broken, clock=clock, asked=request(limits=WIDE)) as run:
+        desk = desk_of(run, model)
+        await desk.ask(ask_for())
+        with pytest.raises(RecordFailed):  # whatever would come of it has a line of its own first
+            await desk.ask(ask_for("and then?"))
+    assert len(model.asked) == 1
+    told = [entry.type for entry in await inner.read(RUN_ID)]
+    assert EventType.MODEL_ATTEMPT not in told
+
+
+@pytest.mark.spec("L5", "M3")
+async def test_a_verdict_that_cannot_be_recorded_is_none() -> None:
+    inner = MemoryStore()
+    clock = VirtualClock()
+    async with driven(inner, clock=clock, asked=request(limits=WIDE)):
+        pass
+    clock.shift(LEASE_TTL_S + 1)
+    judge = ScriptedModel([say("lost")])
     broken = FaultyStore(inner, Fault(4, times=None))
     with pytest.raises(RecordFailed):
         async with driven(broken, clock=clock, asked=request(limits=WIDE)) as run:
-            await desk_of(run, model).ask(ask_for())
-    assert len(model.asked) == 1
+            await desk_of(run, judges=(judge,)).ask(ask_for(purpose=Purpose.JUDGE))
+    assert len(judge.asked) == 1
 
 
 @pytest.mark.spec("K5")

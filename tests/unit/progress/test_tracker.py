@@ -10,7 +10,7 @@ from affidavit.contract.agent import ToolCallRequest
 from affidavit.contract.evidence import Scope
 from affidavit.contract.journal import Event, EventType
 from affidavit.contract.states import EvidenceClass
-from affidavit.core.run import Stage
+from affidavit.core.pen import Stage
 from affidavit.ledger.reader import take_snapshot
 from affidavit.ledger.snapshot import Verified
 from affidavit.ledger.writer import CallHeader, fail, intend, refuse, reuse, settle
