@@ -1,7 +1,8 @@
 """The engine inside one process: a look at the store now and then, a task for each run.
 
 For a command line, a single service, or several of them on one store: a run's lease keeps two of
-them from driving the same one.
+them from driving the same one. Where the process that held a lease is known to be gone, nobody
+waits for the lease to run out: a service that was killed and started again goes on at once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from affidavit.contract.errors import AffidavitError, InputRefused, InternalFault, RecordFailed
+from affidavit.contract.journal import EventType
 from affidavit.ports.clock import Clock
 from affidavit.ports.engine import ENGINE, STOPPING, Drive, EngineNote
 from affidavit.ports.store import Store
@@ -30,6 +32,12 @@ BACK_OFF_MAX_S: Final = 60.0
 
 STOP_S: Final = 40.0
 """What a stop waits for at most: an effect under way has half a minute, and then its grace."""
+
+LOST_LOOK_S: Final = 3.0
+"""Between two looks for runs whose driver is gone before its lease: each reads their journals."""
+
+LEASE_US_MAX: Final = 60_000_000
+"""Longer than any lease lives; a run that is due by then is due now, or held, or asleep."""
 
 MICRO: Final = 1_000_000
 
@@ -55,17 +63,23 @@ class _Trouble:
 
 @dataclass(slots=True)
 class InProcessEngine:
-    """An engine without a machine of its own (`ports.engine.Engine`)."""
+    """An engine without a machine of its own (`ports.engine.Engine`).
+
+    `is_gone` says of a driver's name, as its lease has it, that its process is certainly over.
+    Without it a lease has to run out first.
+    """
 
     store: Store
     clock: Clock
     drive: Drive
     rules: EngineRules = field(default_factory=EngineRules)
     tell: Callable[[EngineNote], None] | None = None
+    is_gone: Callable[[str], bool] | None = None
     _under_way: set[str] = field(default_factory=set)
     _trouble: dict[str | None, _Trouble] = field(default_factory=dict)
     _called: anyio.Event | None = None
     _stopped: bool = False
+    _lost_again_s: float | None = None
 
     async def serve(self) -> None:
         """See `Engine.serve`."""
@@ -98,7 +112,9 @@ class InProcessEngine:
         if not self._may_try(None) or len(self._under_way) >= self.rules.runs_max:
             return
         try:
-            due = await self.store.due(int(self.clock.now().timestamp() * MICRO))
+            now_us = int(self.clock.now().timestamp() * MICRO)
+            due = await self.store.due(now_us)
+            due = (*due, *await self._lost(now_us, frozenset(due)))
         except AffidavitError as error:
             self._failed(None, error)
             return
@@ -109,6 +125,28 @@ class InProcessEngine:
             if run_id not in self._under_way and self._may_try(run_id):
                 self._under_way.add(run_id)
                 tasks.start_soon(self._drive, run_id)
+
+    async def _lost(self, now_us: int, due: frozenset[str]) -> tuple[str, ...]:
+        """Runs that are held by a driver whose process is gone; looked for now and then."""
+        now_s = self.clock.monotonic_s()
+        if self._lost_again_s is not None and now_s < self._lost_again_s:
+            return ()
+        self._lost_again_s = now_s + LOST_LOOK_S
+        if self.is_gone is None:
+            return ()
+        held = await self.store.due(now_us + LEASE_US_MAX)
+        others = [run_id for run_id in held if run_id not in due | self._under_way]
+        return tuple([run_id for run_id in others if await self._has_lost_driver(run_id)])
+
+    async def _has_lost_driver(self, run_id: str) -> bool:
+        """Whether somebody drove it last who is gone. One that is asleep has lost nobody."""
+        head = await self.store.head(run_id)
+        if head is None or head.paused or self.is_gone is None:
+            return False
+        lines = reversed(await self.store.read(run_id))
+        drivers = (line.data for line in lines if line.type is EventType.DRIVER_ACQUIRED)
+        last = next(drivers, None)
+        return last is not None and self.is_gone(str(last["holder"]))
 
     async def _drive(self, run_id: str) -> None:
         try:

@@ -18,6 +18,7 @@ from typing import Final, NoReturn
 import anyio
 
 from affidavit.adapters.in_process_engine import EngineRules, InProcessEngine
+from affidavit.adapters.process_identity import is_gone
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.application.gate import order_digest, reread
 from affidavit.cli.opening import request_of_run, runs_at, settings_in_force
@@ -91,7 +92,9 @@ async def _work(url: str, runs_max: int, thinkers: Thinkers, settings: Settings)
     async with runs_at(url, may_make=True) as store:
         todo = Work(store, settings, thinkers)
         rules = EngineRules(runs_max=runs_max)
-        engine = InProcessEngine(store, SystemClock(), todo.drive, rules, _tell_trouble)
+        engine = InProcessEngine(
+            store, SystemClock(), todo.drive, rules, _tell_trouble, is_gone=is_gone
+        )
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_heed, engine)
             tasks.start_soon(keep_tidy, store, settings)

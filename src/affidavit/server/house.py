@@ -13,6 +13,7 @@ from anyio import CapacityLimiter
 from fastapi import Request
 
 from affidavit.adapters.in_process_engine import EngineRules, InProcessEngine
+from affidavit.adapters.process_identity import is_gone
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.ids import LOCAL_TENANT, is_run_id
@@ -107,8 +108,9 @@ def build_house(options: ServeOptions, store: Store) -> House:
     meters = Meters()
     feeds = Feeds(store, observe_lag=meters.event_lag_s.observe)
     driver = RunDriver(store, feeds, meters, options.settings)
+    rules = EngineRules(runs_max=options.runs_max)
     engine = InProcessEngine(
-        store, SystemClock(), driver.drive, EngineRules(runs_max=options.runs_max), _teller(meters)
+        store, SystemClock(), driver.drive, rules, _teller(meters), is_gone=is_gone
     )
     hosts = LOOPBACK_NAMES | {name.lower() for name in options.hosts}
     door = Door(Keyring(options.keys), Sessions(), frozenset(hosts), options.drills)
