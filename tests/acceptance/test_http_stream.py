@@ -7,7 +7,6 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import anyio
 import httpx2
 import pytest
 
@@ -19,12 +18,14 @@ from affidavit.server.stream import sse_outcome
 from tests.support.gates import report
 from tests.support.runs import request
 from tests.support.service import (
+    Door,
     Event,
     Served,
     parse_events,
     problem,
     read_stream,
     served,
+    told,
     wait_until,
 )
 from tests.support.worlds import Script, ScriptedJudge, act, conclude, world
@@ -32,31 +33,6 @@ from tests.support.worlds import Script, ScriptedJudge, act, conclude, world
 pytestmark = pytest.mark.slow
 
 CANARY = "XCANARYX"
-
-
-async def told(event: threading.Event) -> None:
-    """Wait for a word from the test's own thread."""
-    while not event.is_set():  # noqa: ASYNC110 - it is said in another thread
-        await anyio.sleep(0.01)
-
-
-class Door:
-    """A back end that waits until it is let go."""
-
-    def __init__(self) -> None:
-        self.reached = threading.Event()
-        self.opened = threading.Event()
-        self.cancelled = threading.Event()
-
-    async def fetch(self, arguments: object) -> tuple[()]:
-        """Nothing, once the door is open."""
-        self.reached.set()
-        try:
-            await told(self.opened)
-        finally:
-            if not self.opened.is_set():
-                self.cancelled.set()
-        return ()
 
 
 @pytest.fixture(scope="module")

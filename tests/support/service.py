@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+import anyio
 import httpx2
 
 from affidavit.adapters.memory_store import MemoryStore
@@ -67,6 +68,31 @@ def read_stream(
     assert answer.status_code == 200, answer.text
     assert answer.headers["content-type"].startswith("text/event-stream")
     return parse_events(answer.text)
+
+
+async def told(event: threading.Event) -> None:
+    """Wait for a word from the test's own thread."""
+    while not event.is_set():  # noqa: ASYNC110 - it is said in another thread
+        await anyio.sleep(0.01)
+
+
+class Door:
+    """A back end that waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.opened = threading.Event()
+        self.cancelled = threading.Event()
+
+    async def fetch(self, arguments: object) -> tuple[()]:
+        """Nothing, once the door is open."""
+        self.reached.set()
+        try:
+            await told(self.opened)
+        finally:
+            if not self.opened.is_set():
+                self.cancelled.set()
+        return ()
 
 
 @dataclass

@@ -20,7 +20,6 @@ from affidavit.contract.journal import Entry
 from affidavit.contract.states import is_terminal
 from affidavit.ports.ceiling import CeilingRule
 from affidavit.ports.store import (
-    ATTACHED_KINDS,
     KEPT_KINDS,
     LISTED_MAX,
     PAYLOADS_LIVE_US,
@@ -189,7 +188,7 @@ class MemoryStore:
         """See `Store.attach`."""
         await self._enter()
         run = self._runs.get(run_id)
-        there = [] if run is None else [kind for _, kind in run.artifacts if kind in ATTACHED_KINDS]
+        there = [] if run is None else [kind for _, kind in run.artifacts if kind == item.kind]
         moves.refuse_attached(run_id, run.standing if run else None, item, len(there))
         if run is not None:
             run.artifacts.setdefault((item.digest, item.kind), bytes(item.content))

@@ -11,7 +11,6 @@ from affidavit.adapters.standing import Standing, command_missing
 from affidavit.contract.errors import RecordFailed
 from affidavit.contract.states import ReleaseOutcome, RunState
 from affidavit.ports.store import (
-    ATTACHED_KINDS,
     KEPT_KINDS,
     LISTED_MAX,
     WAKING,
@@ -280,12 +279,10 @@ def prunable(connection: sqlite3.Connection, until_us: int) -> Prunable:
     return Prunable(*found)
 
 
-def count_attached(connection: sqlite3.Connection, run_id: str) -> int:
-    """How many things stand beside a run that has ended."""
-    marks = ", ".join("?" * len(ATTACHED_KINDS))
+def count_attached(connection: sqlite3.Connection, run_id: str, kind: str) -> int:
+    """How many of that kind stand beside a run that has ended."""
     (count,) = connection.execute(
-        f"SELECT count(*) FROM artifacts WHERE run_id = ? AND kind IN ({marks})",  # noqa: S608 -- question marks alone
-        (run_id, *sorted(ATTACHED_KINDS)),
+        "SELECT count(*) FROM artifacts WHERE run_id = ? AND kind = ?", (run_id, kind)
     ).fetchone()
     return int(count)
 

@@ -153,7 +153,7 @@ class SqliteStore:
 
         def work(connection: sqlite3.Connection) -> None:
             standing = rows.load(connection, run_id)
-            there = rows.count_attached(connection, run_id)
+            there = rows.count_attached(connection, run_id, item.kind)
             moves.refuse_attached(run_id, standing, item, there)
             rows.insert_artifacts(connection, run_id, (item,))
 

@@ -15,7 +15,6 @@ from affidavit.contract.errors import InputRefused, LeaseLost, RecordFailed
 from affidavit.contract.journal import Entry
 from affidavit.contract.states import RUN_MOVES, RunState, is_terminal
 from affidavit.ports.store import (
-    ATTACHED_KINDS,
     ATTACHED_MAX,
     INBOX_MAX,
     NO_HEAD,
@@ -122,7 +121,7 @@ def refuse_post(run_id: str, standing: Standing | None, waiting: int) -> None:
 
 def refuse_attached(run_id: str, standing: Standing | None, item: Artifact, there: int) -> None:
     """Raise when that artifact cannot be put beside the run (`Store.attach`)."""
-    if item.kind not in ATTACHED_KINDS:
+    if item.kind not in ATTACHED_MAX:
         raise ValueError(f"{item.kind} is nothing that stands beside a run")
     if standing is None:
         raise unknown(run_id)
@@ -132,9 +131,9 @@ def refuse_attached(run_id: str, standing: Standing | None, item: Artifact, ther
             code="RUN_UNDECIDED",
             hint=f"go on with it: affidavit runs resume {run_id}",
         )
-    if there >= ATTACHED_MAX:
+    if there >= ATTACHED_MAX[item.kind]:
         raise InputRefused(
-            f"{there} things stand beside run {run_id} already",
+            f"{there} of {item.kind} stand beside run {run_id} already",
             code="ATTACHED_FULL",
             hint=f"look at them: affidavit show {run_id}",
         )

@@ -7,8 +7,9 @@ end (the terminal line).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 
 from affidavit.contract.journal import Entry
@@ -25,15 +26,14 @@ WAKING: Final[frozenset[CommandKind]] = frozenset(
 PAYLOADS_LIVE_US: Final = 2 * 3600 * 1_000_000
 """How long payloads outlive their run: two hours, time enough to look into it (C2)."""
 
-KEPT_KINDS: Final = frozenset({"release", "affidavit", "retraction"})
-"""Artifacts that never expire: what was published, the file that proves it, and what was said of it
-since (C2, K8, L9)."""
+KEPT_KINDS: Final = frozenset({"release", "affidavit", "retraction", "draft_access"})
+"""Artifacts that never expire: what was published, the file that proves it, what was said of it
+since, and who read its refused draft (C2, K8, L1, L9)."""
 
-ATTACHED_KINDS: Final = frozenset({"retraction"})
-"""What may be put beside a run that has ended; it changes nothing that stands there (L9)."""
-
-ATTACHED_MAX: Final = 20
-"""Of one run: an answer is retracted once or twice, so more is a runaway script."""
+ATTACHED_MAX: Final[Mapping[str, int]] = MappingProxyType({"retraction": 20, "draft_access": 200})
+"""What may be put beside a run that has ended, and how many of a kind; it changes nothing that
+stands there (L9). An answer is retracted once or twice, its draft read by a few: more is a runaway
+script."""
 
 LISTED_MAX: Final = 1000
 """No list of runs is longer; who needs more asks again with the next page or the next look."""
@@ -256,9 +256,9 @@ class Store(Protocol):
         has changed, and one that is there already is not stored twice.
 
         Raises `InputRefused` for a run that does not exist (RUN_UNKNOWN), has not ended
-        (RUN_UNDECIDED) or has `ATTACHED_MAX` of them (ATTACHED_FULL), and `RecordFailed`
-        (ARTIFACT_ALTERED) for one that is not at its address. Raises ValueError for a kind that is
-        not one of `ATTACHED_KINDS`.
+        (RUN_UNDECIDED) or has as many of that kind as `ATTACHED_MAX` says (ATTACHED_FULL), and
+        `RecordFailed` (ARTIFACT_ALTERED) for one that is not at its address. Raises ValueError for
+        a kind that is not in `ATTACHED_MAX`.
         """
         ...
 

@@ -17,11 +17,21 @@ from affidavit.server.house import House
 from affidavit.server.logbook import LOGGER
 from affidavit.server.permits import PERMITS, Access, check_table
 from affidavit.server.problems import answer_problems
-from affidavit.server.routes import agent, approvals, chat, gate, hooks, runs, system
+from affidavit.server.routes import (
+    agent,
+    approvals,
+    chat,
+    drafts,
+    gate,
+    hooks,
+    runs,
+    system,
+)
 
 ROUTERS: Final = (
     runs.router,
     approvals.router,
+    drafts.router,
     gate.router,
     chat.router,
     hooks.router,

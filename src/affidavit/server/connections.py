@@ -39,7 +39,10 @@ class BoundedConnection(H11Protocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._stall_timer: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own has it
+    def connection_made(
+        self,
+        transport: asyncio.Transport,  # type: ignore[override]  # as uvicorn's own has it
+    ) -> None:
         """Let it in, unless there are too many."""
         super().connection_made(transport)
         if len(self.connections) > CONNECTIONS_MAX:

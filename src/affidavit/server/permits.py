@@ -77,6 +77,7 @@ PERMITS: Final[Mapping[tuple[str, str], Role | Access]] = MappingProxyType(
         ("GET", "/api/v1/runs/{run_id}/events"): Role.VIEWER,
         ("GET", "/api/v1/runs/{run_id}/timeline"): Role.VIEWER,
         ("GET", "/api/v1/runs/{run_id}/affidavit"): Role.VIEWER,
+        ("GET", "/api/v1/runs/{run_id}/draft"): Role.DRAFT_READER,
         ("POST", "/api/v1/runs/{run_id}/cancel"): Role.OPERATOR,
         ("POST", "/api/v1/chat"): Role.OPERATOR,
         ("GET", "/api/v1/chat/{run_id}"): Role.VIEWER,

@@ -271,10 +271,11 @@ async def keeps_what_is_said_since(open_store: OpenStore) -> None:
         await store.attach(going.id, said)
     with refusal(RecordFailed, "ARTIFACT_ALTERED", "bytes at a wrong address are refused"):
         await store.attach(run.id, Artifact(said.digest, "retraction", b"other bytes"))
-    for number in range(ATTACHED_MAX - 2):
+    for number in range(ATTACHED_MAX["retraction"] - 2):
         await store.attach(run.id, artifact(f"more {number}".encode(), "retraction"))
     with refusal(InputRefused, "ATTACHED_FULL", "there is an end to it"):
         await store.attach(run.id, artifact(b"one too many", "retraction"))
+    await store.attach(run.id, artifact(b"read by ops", "draft_access"))
     await store.close()
 
 
