@@ -222,6 +222,46 @@ def test_a_browser_needs_its_second_secret_for_what_changes_something(house: Ser
     problem(browser.get("/api/v1/me"), 401, "UNAUTHORIZED")
 
 
+def test_another_session_s_secret_is_no_secret_of_this_one(house: Served) -> None:
+    """An attacker with a session of their own cannot lend its token; a key in the header needs
+    none, because no page can make a browser send it."""
+    browser, _ = log_in(house, Role.OPERATOR)
+    _, foreign = log_in(house, Role.ADMIN)
+    for csrf in (foreign, "", "null", "undefined"):
+        answer = browser.post("/api/v1/gate", json=report(), headers={"x-csrf-token": csrf})
+        problem(answer, 403, "CSRF_TOKEN_WRONG")
+
+
+READING: Final = [path for (method, path), _ in ROUTES if method == "GET"]
+
+
+@pytest.mark.parametrize("path", READING, ids=str)
+def test_to_read_changes_nothing(house: Served, run_id: str, path: str) -> None:
+    """No GET starts, decides, cancels or ends anything: what a link or an image can do. Only that
+    a refused draft was read is put on record."""
+
+    async def state() -> object:
+        store = house.house.store
+        heads = await store.runs("acme", 200)
+        words = [await store.inbox(head.run_id) for head in heads]
+        kept = [
+            {
+                item.digest
+                for item in await store.artifacts(head.run_id)
+                if item.kind != "draft_access"
+            }
+            for head in heads
+        ]
+        return heads, words, kept, house.house.ring.contents(), house.house.is_ready
+
+    browser, _ = log_in(house, Role.ADMIN)
+    before = house.call(state)
+    answer = ask(browser, ("GET", path), run_id)
+    assert answer.status_code < 500
+    assert house.call(state) == before
+    assert browser.get("/api/v1/me").status_code == 200
+
+
 def test_a_wrong_key_logs_nobody_in(house: Served) -> None:
     """The page says so, and sets no cookie."""
     answer = house.open(None).post("/login", data={"key": "affk_000000000000_" + "A" * 43})

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from affidavit.adapters.system_clock import SystemClock
+from affidavit.affidavit.retraction import RetractionRecord, Word, write_retraction
 from affidavit.cli.diagnosing import demo_incident
+from affidavit.contract.agent import AgentRequest, GiveUp
+from affidavit.core.canonical import digest
 from affidavit.server.permits import Role
-from tests.support.service import WAIT_S, Served, served
+from tests.support.acting import Theatre
+from tests.support.gates import report
+from tests.support.http_stage import Reply, stage
+from tests.support.runs import request
+from tests.support.service import WAIT_S, Served, served, wait_until
+from tests.support.worlds import Script, act
 
 CHROMIUM: Final = shutil.which("chromium")
 ARGUMENTS: Final = ("--no-sandbox", "--disable-background-networking", "--disable-sync")
@@ -36,6 +49,26 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield own
 
 
+@contextmanager
+def logged_in(house: Served) -> Iterator[Page]:
+    """A logged-in page that may go anywhere."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+        opened = browser.new_page()
+        opened.set_default_timeout(WAIT_S * 1000)
+        log_in(house, opened)
+        yield opened
+        browser.close()
+
+
+def log_in(house: Served, opened: Page) -> None:
+    """With an admin's key."""
+    opened.goto(f"{house.url}/login")
+    opened.get_by_label("Your key").fill(house.key(Role.ADMIN))
+    opened.get_by_role("button", name="Log in").click()
+    expect(opened.get_by_role("heading", name="Runs")).to_be_visible()
+
+
 @pytest.fixture
 def page(house: Served) -> Iterator[Page]:
     """A logged-in page; whatever the browser complains of, or asks of others, is a failure."""
@@ -55,10 +88,7 @@ def page(house: Served) -> Iterator[Page]:
                 else None
             ),
         )
-        opened.goto(f"{house.url}/login")
-        opened.get_by_label("Your key").fill(house.key(Role.ADMIN))
-        opened.get_by_role("button", name="Log in").click()
-        expect(opened.get_by_role("heading", name="Runs")).to_be_visible()
+        log_in(house, opened)
         yield opened
         browser.close()
         assert (said, foreign) == ([], [])
@@ -105,6 +135,179 @@ def test_hostile_text_is_shown_and_breaks_nothing(house: Served, page: Page) -> 
     line.click()
     expect(page.locator("h1")).to_contain_text("{{ 7*7 }}")
     expect(page.locator("#events .done")).to_have_count(1)
+
+
+def waiting(house: Served, run_id: str) -> Theatre:
+    """A run of Ann's whose restart waits for another person."""
+    told = {**request(run_id).model_dump(mode="json"), "requested_by": "Ann"}
+    script: Script = [
+        act("look", service="checkout"),
+        act("restart", service="checkout"),
+        GiveUp(""),
+    ]
+    asked = AgentRequest.model_validate_json(json.dumps(told))
+    theatre = Theatre(script, real_time=SystemClock(), asked=asked)
+    house.begin(theatre.world(), theatre.asked)
+    wait_until(lambda: bool(inbox(house, run_id)))
+    return theatre
+
+
+def inbox(house: Served, run_id: str) -> list[dict[str, Any]]:
+    """What of that run waits for a person."""
+    found = house.client(Role.VIEWER).get("/api/v1/approvals").json()["approvals"]
+    return [item for item in found if item["run_id"] == run_id]
+
+
+@pytest.mark.spec("H10")
+@pytest.mark.parametrize(("choice", "done"), [("Approve exactly this", 1), ("Reject", 0)])
+def test_an_approval_is_clicked_and_acted_on_once(
+    house: Served, page: Page, choice: str, done: int
+) -> None:
+    """The person sees tool and arguments; one click decides; then the run goes on by itself."""
+    run_id = f"run_00000000000000e{done}"
+    theatre = waiting(house, run_id)
+    page.get_by_role("link", name="Approvals", exact=True).click()
+    sheet = page.locator("section.sheet").filter(has=page.locator(f"a[href='/runs/{run_id}']"))
+    expect(sheet.get_by_role("heading", name="restart")).to_be_visible()
+    expect(sheet).to_contain_text("checkout")
+    picture(page, f"approval-{done}")
+    sheet.get_by_role("button", name=choice).dblclick()  # a hasty hand decides once
+    expect(sheet).to_have_count(0)
+    page.goto(f"{house.url}/runs/{run_id}")
+    expect(page.locator("#events .done")).to_have_count(1)
+    assert sum(theatre.outside.done.values()) == done
+
+
+REQUESTS: Final = "affidavit_http_requests_total"
+
+ATTACK: Final = """<!doctype html><title>Kittens</title><body><script>
+const at = "{url}", run = "{run}", call = "{call}", digest = "{digest}";
+const said = [];
+const posts = [
+  "/api/v1/approvals/" + run + "/" + call, "/api/v1/runs/" + run + "/cancel", "/logout",
+];
+const word = JSON.stringify({{decision: "approve", action_digest: digest}});
+async function attack() {{
+  for (const path of posts) {{
+    for (const type of ["text/plain", "application/x-www-form-urlencoded"]) {{
+      const plain = {{method: "POST", mode: "no-cors", credentials: "include",
+        headers: {{"content-type": type}}, body: word}};
+      await fetch(at + path, plain).catch(() => 0);
+    }}
+    const forged = {{method: "POST", credentials: "include", body: word,
+      headers: {{"content-type": "application/json", "x-csrf-token": "0"}}}};
+    await fetch(at + path, forged).then(() => said.push("read"), () => 0);
+    await new Promise((next) => {{
+      const image = new Image();
+      image.onload = image.onerror = next;
+      image.src = at + path;
+    }});
+  }}
+  await fetch(at + "/api/v1/me", {{credentials: "include"}}).then(() => said.push("read"), () => 0);
+  for (const [path, name, value] of [
+    [posts[0], '{{"decision":"approve","action_digest":"' + digest + '","x":"', '"}}'],
+    [posts[1], "a", "b"], ["/login", "key", "{key}"],
+  ]) {{
+    const frame = document.createElement("iframe");
+    frame.name = "f" + Math.random();
+    const form = document.createElement("form");
+    Object.assign(form, {{method: "post", action: at + path, target: frame.name}});
+    if (path !== "/login") {{ form.enctype = "text/plain"; }}
+    const input = document.createElement("input");
+    Object.assign(input, {{name, value, type: "hidden"}});
+    form.append(input);
+    document.body.append(frame, form);
+    await new Promise((next) => {{ frame.onload = next; form.submit(); setTimeout(next, 3000); }});
+  }}
+  document.title = "over: " + said.join(",");
+}}
+attack();
+</script>"""
+"""What a page of another site tries with a browser that is logged in."""
+
+
+@pytest.mark.fault("R67", "R58")
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_another_site_s_page_changes_nothing(house: Served, host: str) -> None:
+    """From a neighbour's port (the same site: the cookie comes along) and from another site: forms,
+    fetches, images and frames approve, cancel, log out and log in nobody, and read nothing."""
+    run_id = f"run_00000000000000f{int(host == 'localhost')}"
+    theatre = waiting(house, run_id)
+    (item,) = inbox(house, run_id)
+    told = {"run": run_id, "call": item["tool_call_id"], "digest": item["action_digest"]}
+    other = house.key(Role.ADMIN, tenant="theirs")
+    kittens = ATTACK.format(url=house.url, key=other, **told).encode()
+    headers = {"content-type": "text/html"}
+    refused = {"method": "POST", "route": "-", "status": "403"}
+    before = house.house.meters.registry.get_sample_value(REQUESTS, refused) or 0
+    with stage(lambda _: Reply(body=kittens, headers=headers)) as site, logged_in(house) as victim:
+        mine = victim.context.cookies()
+        assert [(one["httpOnly"], one["sameSite"]) for one in mine] == [(True, "Strict")]
+        victim.goto(f"http://{host}:{site.port}/")
+        victim.wait_for_function("document.title.startsWith('over')")
+        assert victim.title() == "over:"
+        assert victim.context.cookies() == mine
+        victim.goto(f"{house.url}/approvals")
+        expect(victim.locator(".who")).to_contain_text("acme")
+        expect(victim.get_by_role("heading", name="restart").first).to_be_visible()
+    after = house.house.meters.registry.get_sample_value(REQUESTS, refused) or 0
+    assert after - before >= 9  # six plain posts and three forms came, and were refused
+    assert inbox(house, run_id) == [item]
+    assert theatre.outside.done == Counter()
+    assert house.client(Role.VIEWER).get(f"/api/v1/runs/{run_id}").json()["outcome"] is None
+
+
+@pytest.mark.spec("L9")
+def test_an_answer_that_was_taken_back_says_so_on_its_pages(house: Served, page: Page) -> None:
+    """Retracted, then superseded: the report, the run's page and the answer over HTTP say the
+    newest word; another tenant's do not, and the file is what it was."""
+    api = house.client(Role.OPERATOR)
+    first, second = (api.post("/api/v1/gate", json=report()).json()["run_id"] for _ in range(2))
+    answer = f"/api/v1/runs/{first}"
+    assert api.get(answer).json()["standing"]["word"] == ""
+    file = api.get(f"{answer}/affidavit").content
+    retract(house, first, reason="The clock was <b>wrong</b>.")
+    page.goto(f"{house.url}/runs/{first}/report")
+    expect(page.get_by_role("alert")).to_contain_text("RETRACTED. Do not rely on this answer.")
+    expect(page.get_by_role("alert")).to_contain_text("The clock was <b>wrong</b>.")
+    picture(page, "retracted")
+    retract(house, first, reason="It was read again.", superseded_by=second)
+    page.goto(f"{house.url}/runs/{first}/report")
+    expect(page.get_by_role("alert")).to_contain_text("SUPERSEDED")
+    expect(page.get_by_role("alert")).to_contain_text(second)
+    page.goto(f"{house.url}/runs/{first}")
+    expect(page.locator("#notice")).to_contain_text("Do not rely on this answer")
+    standing = api.get(answer).json()["standing"]
+    assert (standing["word"], standing["superseded_by"]) == ("SUPERSEDED", second)
+    assert api.get(f"/api/v1/runs/{second}").json()["standing"]["word"] == ""
+    assert api.get(f"{answer}/affidavit").content == file
+
+
+def retract(house: Served, run_id: str, **told: str) -> None:
+    """As `affidavit runs retract` does, in the service's own store."""
+    store = house.house.store
+
+    async def attach() -> None:
+        files = {
+            one: next(
+                item.content for item in await store.artifacts(one) if item.kind == "affidavit"
+            )
+            for one in (run_id, *([told["superseded_by"]] if "superseded_by" in told else []))
+        }
+        after = told.get("superseded_by")
+        record = RetractionRecord(
+            run_id=run_id,
+            affidavit=digest(files[run_id]),
+            word=Word.RETRACTED if after is None else Word.SUPERSEDED,
+            reason=told["reason"],
+            by="ops",
+            at=datetime.now(UTC),
+            superseded_by=after,
+            superseding_affidavit=None if after is None else digest(files[after]),
+        )
+        await store.attach(run_id, write_retraction(record))
+
+    house.call(attach)
 
 
 @pytest.mark.parametrize("name", ["Approvals", "Drills", "Health"])

@@ -21,7 +21,7 @@ from affidavit.cli.answer import show_release
 from affidavit.cli.heads import read_anchors
 from affidavit.cli.opening import file_of_run, head_of, names_file, read_file, runs_at
 from affidavit.cli.outlet import check_out, write_out
-from affidavit.cli.retracting import CANNOT_KNOW, retractions_of, standing_of, words_of
+from affidavit.cli.retracting import CANNOT_KNOW, retractions_of, words_of
 from affidavit.cli.screen import (
     EXIT_ALTERED,
     EXIT_REFUSED,
@@ -35,7 +35,7 @@ from affidavit.cli.trusting import trust_of
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.states import Provenance
 from affidavit.ports.store import SealedHead
-from affidavit.wiring import recheck_file
+from affidavit.wiring import recheck_file, standing_of
 
 _EXIT: Final = {
     Verdict.INTACT_TRUSTED: 0,

@@ -8,16 +8,12 @@ from typing import Final, NoReturn
 
 import anyio
 
-from affidavit.adapters.ed25519_signer import check_ed25519
-from affidavit.affidavit.page import Standing
 from affidavit.affidavit.retraction import (
     Retraction,
     RetractionRecord,
     Word,
     check_reason,
-    is_truly_signed,
     read_retraction,
-    retractions_in,
     write_retraction,
 )
 from affidavit.cli.opening import head_of, login, runs_at, sealed_file
@@ -26,7 +22,7 @@ from affidavit.contract.errors import InputRefused
 from affidavit.contract.record import format_instant
 from affidavit.core.canonical import digest
 from affidavit.ports.store import Store
-from affidavit.wiring import retraction_sign
+from affidavit.wiring import retraction_sign, true_retractions
 
 CANNOT_KNOW: Final = (
     "Whether it was retracted or superseded since, a file cannot know: ask the store that holds "
@@ -54,7 +50,7 @@ def retract(
 async def _retract(run_id: str, reason: str, superseded_by: str | None, url: str) -> Retraction:
     async with runs_at(url) as store:
         file = await _file_of(store, run_id)
-        before = _signed_ones(retractions_in(await store.artifacts(run_id), file))
+        before = true_retractions(await store.artifacts(run_id), file)
         other = None if superseded_by is None else await _file_of(store, superseded_by)
         if superseded_by == run_id:
             raise InputRefused(
@@ -78,17 +74,6 @@ async def _retract(run_id: str, reason: str, superseded_by: str | None, url: str
         return read_retraction(item)
 
 
-def _signed_ones(found: tuple[Retraction, ...]) -> tuple[Retraction, ...]:
-    """The same; refuses one whose signature is not over it (RETRACTION_UNREADABLE)."""
-    if not all(is_truly_signed(each, check_ed25519) for each in found):
-        raise InputRefused(
-            "a retraction of this run carries a signature that is none of it",
-            code="RETRACTION_UNREADABLE",
-            hint="somebody altered the store; do not rely on this answer",
-        )
-    return found
-
-
 async def _file_of(store: Store, run_id: str) -> bytes:
     """The run's file. Raises InputRefused for a run that has none (RUN_UNDECIDED)."""
     await head_of(store, run_id)
@@ -105,23 +90,7 @@ async def _file_of(store: Store, run_id: str) -> bytes:
 async def retractions_of(url: str, run_id: str) -> tuple[Retraction, ...]:
     """What was said of a run's answer since. Raises InputRefused (RETRACTION_UNREADABLE)."""
     async with runs_at(url) as store:
-        found = retractions_in(await store.artifacts(run_id), await _file_of(store, run_id))
-    return _signed_ones(found)
-
-
-def standing_of(retractions: tuple[Retraction, ...]) -> Standing:
-    """The newest word, for a page."""
-    if not retractions:
-        return Standing(known=True)
-    record = retractions[-1].record
-    return Standing(
-        known=True,
-        word=str(record.word),
-        reason=record.reason,
-        by=record.by,
-        at=format_instant(record.at),
-        superseded_by=record.superseded_by,
-    )
+        return true_retractions(await store.artifacts(run_id), await _file_of(store, run_id))
 
 
 def words_of(retractions: tuple[Retraction, ...]) -> str:

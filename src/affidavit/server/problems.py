@@ -37,6 +37,7 @@ _STATUS_OF: Final[Mapping[str, int]] = MappingProxyType(
         "DRAFT_NOT_THERE": 404,
         "DRAFT_EXPIRED": 410,
         "ATTACHED_FULL": 409,
+        "RETRACTION_UNREADABLE": 409,
         "RUN_UNDECIDED": 409,
         "RUN_ENDED": 409,
         "RUN_EXISTS": 409,

@@ -17,6 +17,7 @@ from affidavit.wiring.sealing import (
     sealing_of,
     trust_in,
 )
+from affidavit.wiring.standing import standing_of, true_retractions
 from affidavit.wiring.worlds import (
     Listen,
     LiveOrder,
@@ -57,7 +58,9 @@ __all__ = [
     "retraction_sign",
     "sealing_of",
     "standard_guards",
+    "standing_of",
     "tenant_knowledge",
+    "true_retractions",
     "trust_in",
     "world_again",
 ]

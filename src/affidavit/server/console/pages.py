@@ -15,12 +15,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from affidavit.affidavit.page import policy, render_page
+from affidavit.affidavit.page import Standing, policy, render_page
 from affidavit.drills.faults import FAULTS
 from affidavit.server.gatekeeper import session_cookie
-from affidavit.server.house import house_of
+from affidavit.server.house import house_of, principal_of
 from affidavit.server.problems import Problem
-from affidavit.server.routes.runs import affidavit_file
+from affidavit.server.routes.runs import affidavit_file, standing_of_run
 from affidavit.server.sessions import COOKIE, SECURE_COOKIE, SESSION_LIVES_S
 from affidavit.wiring import recheck_file
 
@@ -119,8 +119,11 @@ def _page(name: str, title: str) -> Endpoint:
     return page
 
 
-def _report_of(content: bytes) -> str:
-    """The page of a file. Raises Problem (409): what was altered would be believed."""
+def _report_of(content: bytes, standing: Standing) -> str:
+    """The page of a file, with what became of the answer since.
+
+    Raises Problem (409): what was altered would be believed.
+    """
     checked = recheck_file(content)
     if checked.document is None or not checked.verdict.is_intact:
         raise Problem(
@@ -129,14 +132,16 @@ def _report_of(content: bytes) -> str:
             "the file of this run is not intact, and is not shown",
             hint="download it and ask affidavit verify what is wrong",
         )
-    return render_page(content, checked)
+    return render_page(content, checked, standing)
 
 
 async def _report(request: Request) -> Response:
     """A run's report: each sentence opens its evidence. It is sandboxed, so that nothing in it
     could use the session even if text became markup."""
-    file = await affidavit_file(request, request.path_params["run_id"])
-    html = await anyio.to_thread.run_sync(_report_of, bytes(file.body))
+    house, run_id = house_of(request), request.path_params["run_id"]
+    file = await affidavit_file(request, run_id)
+    standing = await standing_of_run(house, await house.head_for(principal_of(request), run_id))
+    html = await anyio.to_thread.run_sync(_report_of, bytes(file.body), standing)
     sealed = f"{policy()}; frame-ancestors 'none'; sandbox allow-scripts allow-downloads"
     return HTMLResponse(html, headers={"content-security-policy": sealed})
 

@@ -12,6 +12,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from pydantic import BaseModel
 from starlette.responses import JSONResponse, Response
 
+from affidavit.affidavit.page import Standing
 from affidavit.affidavit.timeline import write_timeline
 from affidavit.application.answers import release_json, undecided_json
 from affidavit.contract.errors import AffidavitError
@@ -25,6 +26,7 @@ from affidavit.server.intake import Asked, StartRun, list_incidents, take_run
 from affidavit.server.permits import Role
 from affidavit.server.problems import Problem
 from affidavit.server.routes import PROBLEMS
+from affidavit.wiring import standing_of, true_retractions
 
 PAGE_MAX: Final = 200
 """Runs of one page of the list."""
@@ -104,9 +106,18 @@ async def run_answer(house: House, head: RunHead) -> dict[str, Any]:
     release = await stored_release(house.store, head.run_id)
     if release is not None:
         answer = release_json(release, f"/api/v1/runs/{head.run_id}/affidavit")
+        answer["standing"] = asdict(await standing_of_run(house, head))
     else:
         answer = undecided_json(head, fold(await house.store.read(head.run_id)))
     return {**answer, "created_at": run_line(head).created_at}
+
+
+async def standing_of_run(house: House, head: RunHead) -> Standing:
+    """Whether its answer was retracted or superseded since. Raises InputRefused
+    (RETRACTION_UNREADABLE) where that cannot be known."""
+    artifacts = await house.store.artifacts(head.run_id)
+    file = next((item.content for item in artifacts if item.kind == "affidavit"), None)
+    return Standing() if file is None else standing_of(true_retractions(artifacts, file))
 
 
 @router.get("/incidents")

@@ -138,6 +138,12 @@ async function standing() {
   $("word").dataset.word = state;
   $("question").textContent = visible(run.question);
   $("report").hidden = $("file").hidden = !run.affidavit;
+  const since = run.standing || {};
+  if (since.word) {
+    const instead = since.superseded_by ? " In its place: run " + since.superseded_by + "." : "";
+    $("notice").textContent = visible(since.word + " by " + since.by + ", " + since.at + ": " + since.reason
+      + instead + " Do not rely on this answer.");
+  }
   $("cancel").hidden = Boolean(run.outcome) || !holds("operator");
 }
 async function showRun() {
