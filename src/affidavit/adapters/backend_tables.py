@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
-from affidavit.adapters.cluster_tables import AlertmanagerTable, KubernetesTable
+from affidavit.adapters.cluster_tables import AlertmanagerTable, HttpTable, KubernetesTable
 from affidavit.adapters.option_table import TENANTS, OptionTable, Seconds
 from affidavit.adapters.outgoing_http import Credential
 from affidavit.ports.telemetry import SignalName
@@ -149,6 +149,11 @@ class Backends(OptionTable):
         default_factory=lambda: MappingProxyType({}),
         max_length=BACKENDS_MAX,
         description="pods, events, rollouts and nodes, by the API of a Kubernetes cluster",
+    )
+    http: Mapping[Word, HttpTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="named checks over HTTP: status, latency, certificate, a text in the body",
     )
     topology: str = Field(default="", description="a topology.json, where spans show no calls")
     lookback_s: int = Field(

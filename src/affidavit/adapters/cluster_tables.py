@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
@@ -73,3 +74,42 @@ class KubernetesTable(OptionTable):
         if bool(self.url) == bool(self.kubeconfig):
             raise ValueError("either url or kubeconfig says where the API server is")
         return self
+
+
+CHECKS_MAX: Final = 30
+"""Of one group: each is a request when all of them are asked for."""
+
+
+class CheckTable(OptionTable):
+    """One check: a request that changes nothing, and what its answer has to be like."""
+
+    url: str = Field(description="what is asked for, over http or https")
+    method: Literal["GET", "HEAD"] = Field(default="GET", description="`GET` or `HEAD`")
+    service: str = Field(default="", description="whose it is, by its name in the topology")
+    statuses: tuple[int, ...] = Field(default=(), description="that are well; empty: 200 to 299")
+    contains: str = Field(default="", max_length=1000, description="a text that the body must hold")
+    latency_max_ms: int = Field(default=0, ge=0, description="slower is not well; 0: any")
+    certificate_days_min: int = Field(
+        default=0, ge=0, description="a certificate that ends sooner is not well"
+    )
+    credential: Credential = Credential()
+    ca_file: str = Field(default="", description="whose certificates are believed, PEM")
+
+    @model_validator(mode="after")
+    def _has_a_body(self) -> CheckTable:
+        if self.method == "HEAD" and self.contains:
+            raise ValueError("the answer to HEAD has no body that could hold a text")
+        return self
+
+
+class HttpTable(OptionTable):
+    """`[backends.http.NAME]`: a group of named checks over HTTP.
+
+    Their hosts are listed in `outgoing.hosts`, as every other.
+    """
+
+    checks: Mapping[Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")], CheckTable] = (
+        Field(min_length=1, max_length=CHECKS_MAX, description="each by its name: `url`, `method`")
+    )
+    tenants: tuple[str, ...] = Field(default=(), description=TENANTS)
+    timeout_s: Seconds = Field(default=5.0, gt=0, le=10, description="of one check")

@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from affidavit.adapters.alertmanager import AlertmanagerLookup
 from affidavit.adapters.backend_tables import FilesTable, PostgresTable, PrometheusTable
-from affidavit.adapters.cluster_tables import AlertmanagerTable, KubernetesTable
+from affidavit.adapters.cluster_tables import AlertmanagerTable, HttpTable, KubernetesTable
+from affidavit.adapters.http_checks import HttpChecks, prepare
 from affidavit.adapters.kubernetes import KubernetesSource
 from affidavit.adapters.kubernetes_access import open_access
 from affidavit.adapters.kubernetes_api import KubernetesApi
@@ -84,6 +85,13 @@ def wire_kubernetes(name: str, table: KubernetesTable, ground: Ground) -> Wired:
     return Wired(source.source, "kubernetes", source.probe, feeds, source)
 
 
+def wire_http(name: str, table: HttpTable, ground: Ground) -> Wired:
+    """Checks over HTTP."""
+    checks = {one: prepare(check, ground.environment) for one, check in table.checks.items()}
+    lookup = HttpChecks(name, table, checks, ground.http)
+    return Wired(lookup.source, "http", lookup.probe, lookup=lookup)
+
+
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         "prometheus": Kind("metrics", wire_prometheus),
@@ -91,6 +99,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "postgres": Kind("database", wire_postgres),
         "alertmanager": Kind("alerts", wire_alertmanager),
         "kubernetes": Kind("kubernetes", wire_kubernetes),
+        "http": Kind("http", wire_http),
     }
 )
 """By the name of their table in `[backends]`, in the order in which they are asked."""

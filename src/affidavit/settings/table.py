@@ -130,6 +130,7 @@ def named_tables_of(table: type[Record], before: tuple[str, ...] = ()) -> Iterat
             held = get_args(kind)[1]
             if isinstance(held, type) and issubclass(held, Record):
                 yield from settings_of(held, (*path, "NAME"))
+                yield from named_tables_of(held, (*path, "NAME"))
         elif isinstance(kind, type) and issubclass(kind, Record):
             yield from named_tables_of(kind, path)
 
