@@ -14,7 +14,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
-from affidavit.adapters.cluster_tables import AlertmanagerTable, HttpTable, KubernetesTable
+from affidavit.adapters.cluster_tables import (
+    AlertmanagerTable,
+    HttpTable,
+    JournaldTable,
+    KubernetesTable,
+)
 from affidavit.adapters.option_table import TENANTS, OptionTable, Seconds
 from affidavit.adapters.outgoing_http import Credential
 from affidavit.ports.telemetry import SignalName
@@ -154,6 +159,11 @@ class Backends(OptionTable):
         default_factory=lambda: MappingProxyType({}),
         max_length=BACKENDS_MAX,
         description="named checks over HTTP: status, latency, certificate, a text in the body",
+    )
+    journald: Mapping[Word, JournaldTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="log lines of a systemd journal, or of exported ones",
     )
     topology: str = Field(default="", description="a topology.json, where spans show no calls")
     lookback_s: int = Field(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
@@ -113,3 +114,27 @@ class HttpTable(OptionTable):
     )
     tenants: tuple[str, ...] = Field(default=(), description=TENANTS)
     timeout_s: Seconds = Field(default=5.0, gt=0, le=10, description="of one check")
+
+
+Unit = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9:_.@\\-]{0,200}$")]
+"""A systemd unit by its whole name; no pattern, and nothing that could be an option."""
+
+
+class JournaldTable(OptionTable):
+    """`[backends.journald.NAME]`: the lines of a systemd journal, or of exported ones."""
+
+    units: tuple[Unit, ...] = Field(
+        default=(), max_length=100, description="only lines of these units and about them; all"
+    )
+    directory: str = Field(default="", description="journal files of another place or machine")
+    exports: tuple[str, ...] = Field(
+        default=(),
+        max_length=64,
+        description="exported journals instead (`journalctl -o export` or `-o json`), with `*`",
+    )
+    services: Mapping[str, str] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        description="a service's name by its unit; else the unit's, without `.service`",
+    )
+    tenants: tuple[str, ...] = Field(default=(), description=TENANTS)
+    timeout_s: Seconds = Field(default=10.0, gt=0, le=20, description="of one reading")

@@ -10,8 +10,14 @@ from typing import Any, Final
 
 from affidavit.adapters.alertmanager import AlertmanagerLookup
 from affidavit.adapters.backend_tables import FilesTable, PostgresTable, PrometheusTable
-from affidavit.adapters.cluster_tables import AlertmanagerTable, HttpTable, KubernetesTable
+from affidavit.adapters.cluster_tables import (
+    AlertmanagerTable,
+    HttpTable,
+    JournaldTable,
+    KubernetesTable,
+)
 from affidavit.adapters.http_checks import HttpChecks, prepare
+from affidavit.adapters.journald import JournaldSource
 from affidavit.adapters.kubernetes import KubernetesSource
 from affidavit.adapters.kubernetes_access import open_access
 from affidavit.adapters.kubernetes_api import KubernetesApi
@@ -92,6 +98,13 @@ def wire_http(name: str, table: HttpTable, ground: Ground) -> Wired:
     return Wired(lookup.source, "http", lookup.probe, lookup=lookup)
 
 
+def wire_journald(name: str, table: JournaldTable, _: Ground) -> Wired:
+    """Log lines of a machine."""
+    source = JournaldSource(name, table)
+    feeds = (rows_feed(source.name, "logs", source.capture),)
+    return Wired(source.name, "logs", source.probe, feeds)
+
+
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         "prometheus": Kind("metrics", wire_prometheus),
@@ -100,6 +113,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "alertmanager": Kind("alerts", wire_alertmanager),
         "kubernetes": Kind("kubernetes", wire_kubernetes),
         "http": Kind("http", wire_http),
+        "journald": Kind("logs", wire_journald),
     }
 )
 """By the name of their table in `[backends]`, in the order in which they are asked."""

@@ -66,7 +66,7 @@ def capture_files(table: FilesTable, start_us: int, end_us: int, out: IO[str]) -
     opened = 0
     for path in paths:
         try:
-            content, cut = _tail(path, BYTES_MAX // max(1, len(paths)))
+            content, cut = tail_of(path, BYTES_MAX // max(1, len(paths)))
         except OSError:
             continue
         opened += 1
@@ -78,7 +78,7 @@ def capture_files(table: FilesTable, start_us: int, end_us: int, out: IO[str]) -
     return lines
 
 
-def _tail(path: str, bytes_max: int) -> tuple[bytes, bool]:
+def tail_of(path: str, bytes_max: int) -> tuple[bytes, bool]:
     """The last bytes of a regular file, from the start of a line; whether something was cut."""
     descriptor = os.open(path, OPEN_FLAGS)
     try:
