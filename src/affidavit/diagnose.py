@@ -197,6 +197,7 @@ def _project(run: Run, collection: Collection, ledger: LedgerSnapshot) -> Diagno
         Reach(tuple(catalogue.tools.values()), catalogue.unavailable),
         stop_reason=run.view.stop_reason,
         symptom=run.request.symptom_service,
+        intent=run.view.intent,
     )
 
 

@@ -15,11 +15,12 @@ from affidavit.affidavit.journal_checks import Broken
 from affidavit.affidavit.seal import source_of
 from affidavit.contract.journal import EventType
 from affidavit.contract.report import FallbackRecord, Lead, ObservedFact
-from affidavit.contract.states import EvidenceStatus, FallbackType
+from affidavit.contract.states import EvidenceStatus, FallbackType, IntentType
 from affidavit.contract.violations import EvidenceCode, SupportCode, remedy_of
+from affidavit.core.fold import fold
 from affidavit.progress import leads as missing_legs
 from affidavit.progress.leads import find_leads
-from affidavit.progress.selection import FACT_CLASSES, SeenCall, word
+from affidavit.progress.selection import SeenCall, is_fact, word
 from affidavit.progress.wording import name
 from affidavit.release.examine import CODES_MAX
 from affidavit.release.fallback import ISSUES_MAX
@@ -41,8 +42,9 @@ def check_facts(document: Document) -> None:
     fallback = document.release.fallback
     if fallback is None:
         return
+    intent = fold(document.journal).intent
     for place, fact in enumerate(fallback.observed_facts):
-        if fact not in set(_facts(_cited(document, fact.tool_call_id))):
+        if fact not in set(_facts(_cited(document, fact.tool_call_id), intent)):
             raise Broken(f"/release/fallback/observed_facts/{place}", "no recorded fact says so")
     read = {source_of(envelope_of(call)) for call in document.calls}
     for place, source in enumerate(fallback.verified_sources):
@@ -60,10 +62,10 @@ def _cited(document: Document, tool_call_id: str) -> CitedCall:
     return call
 
 
-def _facts(call: CitedCall) -> Iterator[ObservedFact]:
+def _facts(call: CitedCall, intent: IntentType | None) -> Iterator[ObservedFact]:
     """Everything that a person may be told of a call, as code words it."""
     envelope = envelope_of(call)
-    if envelope.evidence_class not in FACT_CLASSES:
+    if not is_fact(envelope, intent):
         return
     seen = SeenCall(call.tool_call_id, envelope)
     if envelope.status is EvidenceStatus.NO_EVIDENCE:

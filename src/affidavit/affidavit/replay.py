@@ -204,6 +204,7 @@ class _Again:
             self.recording.reach or Reach(),
             stop_reason=self.view.stop_reason,
             symptom=self.request.symptom_service,
+            intent=self.view.intent,
         )
         stopped = self.view.release_stopped
         if stopped is not None:

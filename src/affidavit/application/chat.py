@@ -25,12 +25,12 @@ from affidavit.contract.evidence import Window
 from affidavit.contract.limits import Limits
 from affidavit.contract.record import Record
 from affidavit.contract.report import SystemTopic
-from affidavit.contract.states import IntentType
+from affidavit.contract.states import IntentType, is_terminal
 from affidavit.core.canonical import canonical_json, digest
 from affidavit.core.run import Run
 from affidavit.diagnose import Routing
 from affidavit.loop import Collection, end_stopped, end_without_calls, enter_branch
-from affidavit.ports.store import Artifact
+from affidavit.ports.store import Artifact, RunHead
 from affidavit.release.replies import write_choice
 
 SOURCE_PREFIX: Final = "chat:"
@@ -160,6 +160,17 @@ def incident_of(request: AgentRequest, said: ChatOrder | None) -> Incident | Non
         symptom_signal=request.symptom_signal,
         run_id=request.run_id,
     )
+
+
+def refuse_unfinished(head: RunHead) -> None:
+    """Raise InputRefused (RUN_UNDECIDED) for a run that has no answer yet: its records would not
+    be the same to whoever reads them later."""
+    if not is_terminal(head.state):
+        raise InputRefused(
+            f"run {head.run_id} has no answer yet",
+            code="RUN_UNDECIDED",
+            hint="wait for its answer, then ask on",
+        )
 
 
 def chat_digest(source: str | None) -> str | None:

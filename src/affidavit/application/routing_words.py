@@ -169,7 +169,7 @@ WORKING_ON: Final = _any(
         "also really sure more"
     ),
     r"\bhow (?:many|much|long|often)\b",
-    r"吗|哪|什么|多少|何时|是否|有没有|还有|列出|给我|告诉|展示|证据|日志|指标|链路",
+    r"吗|呢|哪|什么|多少|何时|是否|有没有|还有|列出|给我|告诉|展示|证据|日志|指标|链路",
 )
 """A further question about an incident that is there already."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from affidavit.application.chat import (
     incident_of,
     order_of,
     refuse_message,
+    refuse_unfinished,
     request_of_turn,
     reread_order,
 )
@@ -70,14 +72,16 @@ async def _ask(question: Question) -> int:
     settings = settings_in_force()
     thinkers = question.thinkers.or_configured(settings)
     about = None if question.incident is None else await incident_in(question.incident)
-    if question.follows:
-        async with runs_at(question.store) as store:
-            about = await _before(store, question.follows)
-    order = _order(question, thinkers, settings, about)
-    request = request_of_turn(order, _asker(question.limits or settings.limits, settings))
-    place = ChatPlace(order, request, settings, os.environ)
-    listen = diagnosing.Watcher()
-    async with chat_world(place, MemoryStore(), listen=listen) as bare:
+    async with AsyncExitStack() as stack:
+        before: Store | None = None
+        if question.follows:
+            before = await stack.enter_async_context(runs_at(question.store))
+            about = await _before(before, question.follows)
+        order = _order(question, thinkers, settings, about)
+        request = request_of_turn(order, _asker(question.limits or settings.limits, settings))
+        place = ChatPlace(order, request, settings, os.environ, earlier=before)
+        opened = chat_world(place, MemoryStore(), listen=diagnosing.Watcher())
+        bare = await stack.enter_async_context(opened)
         thinks = order.asks_model or (order.intent is IntentType.DIAGNOSIS and about is not None)
         thinking = think_with(thinkers, bare, request, settings) if thinks else bare
         async with runs_at(question.store, may_make=True) as store:
@@ -118,8 +122,11 @@ def _asker(profile: str, settings: Settings) -> Asker:
 
 
 async def _before(store: Store, run_id: str) -> Incident | None:
-    """What the run before was about; None where it was about no incident."""
-    await head_of(store, run_id)
+    """What the run before was about; None where it was about no incident.
+
+    Raises InputRefused (RUN_UNKNOWN, RUN_UNDECIDED, RUN_EXPIRED).
+    """
+    refuse_unfinished(await head_of(store, run_id))
     kept = [item for item in await store.artifacts(run_id) if item.kind == ARTIFACT]
     said = reread_order(kept[0].content) if kept else None
     return incident_of(await request_of_run(store, run_id), said)

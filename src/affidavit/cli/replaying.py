@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from functools import partial
-from pathlib import Path
 from typing import Final, NoReturn
 
 import anyio
@@ -12,7 +12,7 @@ import anyio
 from affidavit.affidavit.replay import Recording, Replay, Same, replay
 from affidavit.application.alerts import LIVE
 from affidavit.application.gate import order_digest, reread, supplied_catalogue
-from affidavit.cli.opening import head_of, runs_at
+from affidavit.cli.opening import head_of, runs_at, settings_in_force
 from affidavit.cli.screen import EXIT_ALTERED, EXIT_UNSIGNED, one_line, say, say_json
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
@@ -21,7 +21,7 @@ from affidavit.contract.states import is_terminal
 from affidavit.ports.store import Store
 from affidavit.progress.coverage import Reach
 from affidavit.tools.catalogue import Catalogue
-from affidavit.wiring import incident_world
+from affidavit.wiring import LiveOrder, world_again
 
 _EXIT: Final = {Same.SAME: 0, Same.DIFFERENT: EXIT_ALTERED, Same.EXPIRED: EXIT_UNSIGNED}
 
@@ -75,7 +75,8 @@ async def _reach(
     content = contents.get(str(journal[0].data["request_digest"]))
     if content is None:
         return None
-    source = AgentRequest.model_validate_json(content).source
+    request = AgentRequest.model_validate_json(content)
+    source = request.source
     supplied = order_digest(source)
     if supplied is not None:
         order = contents.get(supplied)
@@ -83,8 +84,9 @@ async def _reach(
         return None if order is None else _known(supplied_catalogue(calls))
     if source is None or source == LIVE:  # which back ends answered then, nobody can ask now
         return None
+    again = LiveOrder(request, settings_in_force(), os.environ, probe=False)
     try:
-        async with incident_world(Path(source), store) as (world, _):
+        async with world_again(again, store) as world:
             catalogue = world.collection.catalogue
     except InputRefused:
         return None

@@ -12,7 +12,7 @@ from typing import Final
 
 from affidavit.contract.report import Coverage, SourceRef
 from affidavit.contract.snapshots import DiagnosisProgressSnapshot
-from affidavit.contract.states import DiagnosisStopReason
+from affidavit.contract.states import DiagnosisStopReason, IntentType
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.progress.coverage import Reach, read_coverage
 from affidavit.progress.leads import find_leads
@@ -35,14 +35,15 @@ def project_progress(
     *,
     stop_reason: DiagnosisStopReason | None = None,
     symptom: str | None = None,
+    intent: IntentType | None = IntentType.DIAGNOSIS,
 ) -> DiagnosisProgressSnapshot:
     """The progress snapshot of a run.
 
     `symptom` is the service whose trouble was asked about, for the leads; it is never proved by
-    being asked about.
+    being asked about. `intent` is what was asked for: it decides what counts as a fact.
     """
     seen = tuple(_seen(ledger, tracker))
-    selection = select_facts(seen)
+    selection = select_facts(seen, intent=intent)
     coverage = read_coverage(ledger, tracker, reach)
     sources = tuple(dict.fromkeys(_source(call) for call in seen))
     limits = (

@@ -19,7 +19,7 @@ from typing import Final
 from affidavit.contract.evidence import Change, Envelope, Fact, Line, Onset, Value, Window
 from affidavit.contract.report import ObservedFact
 from affidavit.contract.snapshots import FACTS_MAX
-from affidavit.contract.states import EvidenceClass, EvidenceStatus
+from affidavit.contract.states import EvidenceClass, EvidenceStatus, IntentType
 from affidavit.progress.fingerprint import Fingerprint, fingerprint
 from affidavit.progress.wording import word_absence, word_fact
 
@@ -66,9 +66,22 @@ class _Seen:
     order: int
 
 
-def select_facts(calls: Iterable[SeenCall], first: tuple[ObservedFact, ...] = ()) -> Selection:
+def is_fact(envelope: Envelope, intent: IntentType | None = IntentType.DIAGNOSIS) -> bool:
+    """Whether a result is a fact to who asked. To who asked for pages, that none matched is one."""
+    if envelope.evidence_class in FACT_CLASSES:
+        return True
+    is_page = envelope.evidence_class is EvidenceClass.GUIDANCE
+    is_empty = envelope.status is EvidenceStatus.NO_EVIDENCE
+    return intent is IntentType.KNOWLEDGE and is_page and is_empty
+
+
+def select_facts(
+    calls: Iterable[SeenCall],
+    first: tuple[ObservedFact, ...] = (),
+    intent: IntentType | None = IntentType.DIAGNOSIS,
+) -> Selection:
     """The facts of these calls that a person needs first; those in `first` come before all."""
-    seen = tuple(_distinct(calls))
+    seen = tuple(_distinct(call for call in calls if is_fact(call.envelope, intent)))
     disputes = tuple(_disputes(seen))
     disputed = {item.order for item in disputes}
     worded = {_reading(fact): fact for fact in first}
@@ -110,8 +123,6 @@ def _distinct(calls: Iterable[SeenCall]) -> Iterator[_Seen]:
     order = 0
     for call in calls:
         envelope = call.envelope
-        if envelope.evidence_class not in FACT_CLASSES:
-            continue
         empty = envelope.status is EvidenceStatus.NO_EVIDENCE
         for fact in (None,) if empty else envelope.facts:
             said = envelope.scope if fact is None else fact

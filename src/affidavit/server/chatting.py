@@ -17,6 +17,7 @@ from affidavit.application.chat import (
     Turn,
     incident_of,
     order_of,
+    refuse_unfinished,
     request_of_turn,
     reread_order,
 )
@@ -128,7 +129,7 @@ async def _about(house: House, who: Principal, body: Say) -> Incident | None:
         return await incident_in(folder_of(house, who, StartRun(incident=body.incident)))
     if body.follows is None:
         return None
-    await house.head_for(who, body.follows)
+    refuse_unfinished(await house.head_for(who, body.follows))
     return await incident_before(house, body.follows)
 
 

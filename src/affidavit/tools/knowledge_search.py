@@ -41,7 +41,7 @@ class SearchArguments(Record):
 
 def knowledge_search_tool(index: KnowledgeIndex) -> Tool[Record]:
     """The tool over one tenant's index."""
-    origin = Origin("knowledge", "indexed pages", EvidenceClass.GUIDANCE, Emitter.WORKLOAD)
+    origin = Origin("knowledge", "indexed pages (文档)", EvidenceClass.GUIDANCE, Emitter.WORKLOAD)
 
     async def fetch(arguments: SearchArguments, _: Scope) -> bytes:
         found = await index.search(arguments.query, arguments.most)

@@ -12,6 +12,7 @@ from anyio import to_thread
 from affidavit.adapters.embedders import load_embedder
 from affidavit.adapters.incident_folder import load_incident
 from affidavit.adapters.knowledge_index import KnowledgeFiles, SqliteKnowledge
+from affidavit.agents.followup import FollowUp
 from affidavit.agents.librarian import Librarian
 from affidavit.application.alerts import LIVE
 from affidavit.application.chat import (
@@ -29,24 +30,35 @@ from affidavit.contract.agent import AgentRequest, Investigator
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.record import Record
 from affidavit.contract.states import IntentType
+from affidavit.core.fold import fold
 from affidavit.diagnose import World
 from affidavit.ports.store import Store
 from affidavit.settings import Settings
 from affidavit.tools.catalogue import Catalogue, Tool
+from affidavit.tools.earlier import EarlierRecord, earlier_records, earlier_tools
 from affidavit.tools.knowledge_search import knowledge_search_tool
 from affidavit.wiring.sealing import sealing_of
-from affidavit.wiring.worlds import Listen, LiveOrder, incident_world, live_world, world_over
+from affidavit.wiring.worlds import (
+    Listen,
+    LiveOrder,
+    guards_of,
+    incident_world,
+    live_world,
+    world_over,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ChatPlace:
-    """What a turn's world is opened for. `probe` as in `LiveOrder`."""
+    """What a turn's world is opened for. `probe` as in `LiveOrder`; `earlier` is the store of the
+    run before, where that is not the world's own."""
 
     order: ChatOrder
     request: AgentRequest
     settings: Settings
     environment: Mapping[str, str]
     probe: bool = True
+    earlier: Store | None = None
 
 
 @asynccontextmanager
@@ -94,7 +106,32 @@ class _Branches:
                 return self.over((), AskingBack()) if about is None else await self._of(about)
 
     async def _of(self, about: Incident) -> World:
-        """The world over the incident's own data."""
+        """The world over the incident's own data, and over what was recorded about it."""
+        world = await self._over_incident(about)
+        if about.run_id is None:
+            return world
+        records = await self._earlier(about.run_id)
+        collection = world.collection
+        own = collection.catalogue
+        catalogue = Catalogue.of((*own.tools.values(), *earlier_tools(records)), own.unavailable)
+        guards = guards_of(self.place.settings, catalogue.specs())
+        agent: Investigator = FollowUp(records) if records else collection.investigator
+        return replace(
+            world,
+            collection=replace(collection, catalogue=catalogue, guards=guards, investigator=agent),
+        )
+
+    async def _earlier(self, run_id: str) -> tuple[EarlierRecord, ...]:
+        """The records of the earlier run of this tenant; of any other there are none (N13)."""
+        # A world is opened over the store that its run lives in, but for a command's first look.
+        store = self.place.earlier or self.store
+        head, tenant = await store.head(run_id), self.place.request.tenant
+        if head is None or head.tenant != tenant:
+            return ()
+        contents = {item.digest: item.content for item in await store.artifacts(run_id)}
+        return earlier_records(run_id, tenant, fold(await store.read(run_id)), contents)
+
+    async def _over_incident(self, about: Incident) -> World:
         settings = self.place.settings
         if about.source == LIVE:
             asked = LiveOrder(
