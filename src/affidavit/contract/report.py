@@ -7,9 +7,9 @@ release can make (`release.publish`, `release.fallback`) are turned into these a
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.evidence import Scope, Window
@@ -200,15 +200,8 @@ class ReleaseRecord(Record):
     failure_code: ChatFailureCode | None = None
     result: PublishedReport | None = None
     fallback: FallbackRecord | None = None
-    reply: SystemReply | None = None
+    reply: SystemReply | None = Field(default=None, exclude_if=lambda reply: reply is None)
     provenance: Provenance = Provenance.RECORDED
     coverage: Coverage
     usage: Usage
     limitations: tuple[str, ...] = ()
-
-    @model_serializer(mode="wrap")
-    def _without_empty_reply(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = write(self)
-        if self.reply is None:
-            del written["reply"]
-        return written
