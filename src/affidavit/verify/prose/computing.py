@@ -43,6 +43,12 @@ def is_difference(figure: Figure) -> bool:
     )
 
 
+def is_share(figure: Figure) -> bool:
+    """Whether the number is a share, which may be read as it is or computed from two others."""
+    unit = unit_of(figure.stated.unit) if figure.stated.unit else None
+    return unit is not None and unit.dimension == "ratio"
+
+
 def is_multiple(figure: Figure) -> bool:
     """Whether the number says how many times something is something else."""
     after = figure.clause.tokens[figure.place + 1 : figure.place + 3]

@@ -87,7 +87,7 @@ _RATES_ZH: Final[Mapping[str, str]] = MappingProxyType(
     {"每秒": "/s", "每分钟": "/min", "每小时": "/h"}
 )
 _ABOUT: Final = frozenset(
-    "about roughly approximately approx around circa nearly almost ca 约 大约 大概 近 将近 接近".split()
+    "about roughly approximately approx around circa nearly almost ca close 约 大约 大概 近 将近 接近".split()
 )
 
 
@@ -152,7 +152,7 @@ def near_words(figure: Figure) -> Near:
     while tokens[start].kind is not Kind.NUMBER:
         start += 1
     before = _reach(tuple(reversed(tokens[:start])), _BEFORE_WORDS)
-    after = _reach(tokens[place + 1 :], _AFTER_WORDS)
+    after = _reach(_up_to_next(tokens[place + 1 :]), _AFTER_WORDS)
     return Near(
         all=_stems((*before, *after)),
         next=_stems((*before[:1], *after[:1])),
@@ -163,6 +163,25 @@ def near_words(figure: Figure) -> Near:
             token.text.casefold() for token in (*before, *after) if token.kind is Kind.NAME
         ),
     )
+
+
+_PHRASING: Final = frozenset("of against under above below with versus vs from to than at".split())
+
+
+def _up_to_next(behind: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The tokens behind a number without the phrase that the next one is the number of.
+
+    "16290 bytes of a limit of 16320": the limit is that of 16320, and not of 16290.
+    """
+    following = next((at for at, token in enumerate(behind) if token.kind is Kind.NUMBER), None)
+    if following is None or following < 2 or behind[following - 1].text.casefold() != "of":
+        return behind
+    for at in range(following - 2, -1, -1):
+        if behind[at].text.casefold() in _PHRASING:
+            return behind[:at]
+        if behind[at].kind is not Kind.WORD:
+            return behind
+    return behind
 
 
 def _movement_start(figure: Figure) -> int:

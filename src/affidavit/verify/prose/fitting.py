@@ -14,8 +14,8 @@ from datetime import datetime
 from typing import Final
 
 from affidavit.contract.evidence import Row, Value
+from affidavit.verify.prose import others
 from affidavit.verify.prose.binding import Binding
-from affidavit.verify.prose.clauses import Clause, speaks_of_others
 from affidavit.verify.prose.comparing import compares, names_limit
 from affidavit.verify.prose.desk import TOLD, WHOLE
 from affidavit.verify.prose.figures import (
@@ -366,7 +366,7 @@ def by_comparison(
     if binding.call.id == TOLD:
         return None
     near = near_words(figure)
-    apart = spoken_of(figure.clause, binding, before)
+    apart = others.spoken_of(figure.clause, binding, before)
     about = binding.call.about_stems
     readings = [
         (record, field)
@@ -418,10 +418,3 @@ def stands_beside(figure: Figure) -> bool:
         number = convert(other.number, other.unit, stated.unit) if stated.unit else other.number
         return number is None or compares(number, figure.operator, stated.number)
     return True
-
-
-def spoken_of(clause: Clause, binding: Binding, before: Binding | None) -> frozenset[int]:
-    """The records of the clause before, where this one speaks of "the others"."""
-    if before is None or before.call.id != binding.call.id or not speaks_of_others(clause):
-        return frozenset()
-    return frozenset().union(*before.best)

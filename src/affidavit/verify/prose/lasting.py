@@ -23,6 +23,8 @@ from affidavit.verify.statements.words import parts_of, stem
 _NOW: Final = frozenset(
     "still now currently remain remains remained stay stays stayed 仍 仍然 依然 目前 现在 当前 如今 此刻 停在 卡在".split()
 )
+_WAS: Final = frozenset("was were had".split())
+"""With a moment these say how a thing was then: "was still waiting at 02:11"."""
 _BEING: Final = frozenset("is are isn't aren't 处于 是 为 在".split())
 _ALWAYS: Final = frozenset(
     "always constantly continuously permanently throughout 一直 始终 全程 持续".split()
@@ -48,7 +50,8 @@ def unproved(desk: Desk, clause: Clause, bindings: list[Binding]) -> str:
         and not any(_holds_always(desk, clause, item) for item in read)
     ):
         return "always"
-    goes_on = bool(words & _NOW) or (words & _ALWAYS and _denies_behind(clause))
+    then = bool(clause.of(Kind.MOMENT)) and bool(words & _WAS)
+    goes_on = (bool(words & _NOW) and not then) or (words & _ALWAYS and _denies_behind(clause))
     if (goes_on or _states(clause)) and not any(_is_last(desk, clause, item) for item in read):
         return "now"
     return ""

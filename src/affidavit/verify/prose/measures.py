@@ -11,6 +11,7 @@ from affidavit.verify.prose import (
     figures,
     fitting,
     nouns,
+    others,
     series,
     tallies,
     times,
@@ -50,7 +51,11 @@ def check_numbers(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
 
 def _is_computed(figure: figures.Figure) -> bool:
     """Whether the number is computed from others of the clause, which are to be bound first."""
-    return computing.is_multiple(figure) or computing.is_difference(figure)
+    return (
+        computing.is_multiple(figure)
+        or computing.is_difference(figure)
+        or computing.is_share(figure)
+    )
 
 
 def _is_bound(sheet: Sheet, figure: figures.Figure, clause: Clause, chosen: list[Binding]) -> bool:
@@ -177,6 +182,9 @@ def _by_field(
             return said
         if not fitting.stands_beside(figure):
             return False
+    if others.lists_others(figure, binding, sheet.before):
+        return True
+    binding = others.without(clause, binding, sheet.before)
     bounded = series.bounds(figure, binding, window)
     if bounded is not None:
         return bounded

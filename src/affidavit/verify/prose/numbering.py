@@ -24,52 +24,8 @@ def mark_labels(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 
 
 def read_tokens(text: str) -> tuple[Token, ...]:
-    """The tokens of a text, with the numbers that name marked, and the ups and downs of movements."""
-    return mark_movements(mark_labels(tokenize(text)))
-
-
-_GOING: Final = frozenset(
-    "go goes went going gone move moves moved moving come comes came shoot shoots shot creep creeps "
-    "crept tick ticks ticked trend trends trended edge edged inch inched drift drifts drifted swing swung".split()
-)
-_PARTICLES: Final = {"up": Role.UP, "upward": Role.UP, "upwards": Role.UP,
-                     "down": Role.DOWN, "downward": Role.DOWN, "downwards": Role.DOWN}  # fmt: skip
-_MOVED: Final = frozenset("from to by about roughly some almost nearly 从 由".split())
-
-
-def mark_movements(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """Gives "went up" and "is down from 40" the role of rose and fell.
-
-    Only where the movement is measured ("from", "to", "by" or a number follows): a link that went
-    down is in another state, and moved by nothing.
-    """
-    return tuple(
-        replace(token, role=_PARTICLES[token.text.casefold()])
-        if token.text.casefold() in _PARTICLES and _moves(tokens, place)
-        else token
-        for place, token in enumerate(tokens)
-    )
-
-
-def _moves(tokens: tuple[Token, ...], place: int) -> bool:
-    before = tokens[place - 1].text.casefold() if place else ""
-    behind = tokens[place + 1] if place + 1 < len(tokens) else None
-    if behind is None or not (behind.kind is Kind.NUMBER or behind.text.casefold() in _MOVED):
-        return False
-    measured = any(_measures(tokens, at) for at in range(place + 1, min(place + 5, len(tokens))))
-    return measured and (before in _GOING or before in {",", "is", "are", "was", "were"})
-
-
-def _measures(tokens: tuple[Token, ...], place: int) -> bool:
-    """Whether a number says how far something moved, and not how often or how long ago."""
-    stated = tokens[place].stated
-    behind = tokens[place + 1].text.casefold() if place + 1 < len(tokens) else ""
-    return (
-        tokens[place].kind is Kind.NUMBER
-        and stated is not None
-        and not (stated.unit and behind in {"later", "ago", "earlier", "before", "after"})
-        and behind != "times"
-    )
+    """The tokens of a text, with the numbers that name things marked."""
+    return mark_labels(tokenize(text))
 
 
 def is_identity(tokens: tuple[Token, ...], place: int) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD
+from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.words import parts_of, stem
@@ -57,7 +58,7 @@ def turned(clause: Clause, bindings: list[Binding]) -> str:
 
 
 def _base(token: Token) -> str:
-    if token.kind is not Kind.WORD:
+    if token.kind is not Kind.WORD or (token.role is Role.FREE and token.text == "close"):
         return ""
     return stem(token.text) if token.text.isascii() else _CHINESE.get(token.text, "")
 

@@ -10,8 +10,8 @@ from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import OTHERS, Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.figures import Figure, is_edge, is_end, near_words
-from affidavit.verify.prose.fitting import spoken_of
 from affidavit.verify.prose.lexicon import FUNCTION
+from affidavit.verify.prose.others import spoken_of
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.counting import group_sizes
 from affidavit.verify.statements.fields import read_number

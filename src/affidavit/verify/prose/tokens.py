@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
-from enum import StrEnum
 from typing import Final
 
 from affidavit.verify.prose import chinese
+from affidavit.verify.prose.atoms import Kind, Token
 from affidavit.verify.prose.lexicon import (
-    GAUGING,
-    GUIDING,
-    HIGHEST,
-    LOWEST,
     NUMBERS,
     ORDINALS,
     SCALES,
@@ -27,43 +23,16 @@ from affidavit.verify.prose.lexicon import (
     role_of,
 )
 from affidavit.verify.prose.neutral import NEUTRAL
-from affidavit.verify.statements.moments import Moment, find_moments
+from affidavit.verify.prose.phrases import mark_phrases
+from affidavit.verify.statements.moments import find_moments
 from affidavit.verify.statements.units import UNITS, Stated, read_duration, unit_of
 from affidavit.verify.statements.words import stem
 
-
-class Kind(StrEnum):
-    """What an atom is."""
-
-    QUOTE = "QUOTE"
-    MOMENT = "MOMENT"
-    NUMBER = "NUMBER"
-    NAME = "NAME"
-    WORD = "WORD"
-    SIGN = "SIGN"
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One atom. `stems` are the forms it may be met by; `stated` its number, `moment` its moment.
-
-    `spelled` marks a number in words ("three", 三), `proper` a capital inside a sentence.
-    """
-
-    kind: Kind
-    text: str
-    start: int
-    end: int
-    role: Role = Role.CONTENT
-    stems: frozenset[str] = field(default=frozenset())
-    stated: Stated | None = None
-    moment: Moment | None = None
-    spelled: bool = False
-    proper: bool = False
-
+__all__ = ["Kind", "Token", "tokenize"]
 
 _QUOTE: Final = re.compile(
     r"\"(?P<a>[^\"]{1,600})\"|“(?P<b>[^”]{1,600})”|`(?P<c>[^`]{1,600})`|「(?P<d>[^」]{1,600})」"
+    r"|(?<![^\s(\[])'(?P<e>[^'\n]{1,200})'(?!\w)"
 )
 _DURATION: Final = re.compile(
     r"(?<![\w.])\d{1,6}(?:\.\d{1,6})? ?(?:d|days?|天|h|hrs?|hours?|个?小时|m|min|mins?|minutes?|分钟?)"
@@ -93,106 +62,14 @@ def tokenize(text: str) -> tuple[Token, ...]:
     found: list[Token] = []
     masked = _take_quotes(text, found)
     for moment in find_moments(masked):
+        if _is_in_name(masked, moment.start, moment.end):
+            continue
         found.append(Token(Kind.MOMENT, moment.text, moment.start, moment.end, moment=moment))
     masked = _mask(masked, found)
     masked = _take_durations(masked, found)
     found.extend(_chunks(masked))
     found.sort(key=lambda token: token.start)
-    return _gauging(tuple(_ending(tuple(_stative(_rated(_scaled(_united(found))))))))
-
-
-def _gauging(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """ "reached 91", "went down", "the longest": words that what stands behind them makes free."""
-    return tuple(
-        replace(token, role=Role.FREE) if _is_gauging(tokens, place) else token
-        for place, token in enumerate(tokens)
-    )
-
-
-GAUGED_TOKENS: Final = 6
-"""How far behind a verb that only joins its number may stand."""
-
-
-def _is_gauging(tokens: tuple[Token, ...], place: int) -> bool:
-    token = tokens[place]
-    if token.kind is not Kind.WORD or token.role is not Role.CONTENT:
-        return False
-    low = token.text.casefold()
-    if low.endswith("est") and stem(low) in HIGHEST | LOWEST:
-        return True
-    if low not in GAUGING | GUIDING:
-        return False
-    behind = tokens[place + 1 : place + 1 + GAUGED_TOKENS]
-    if behind and behind[0].text.casefold() in _TURNS:
-        return True
-    for item in behind:
-        if item.text in {";", "；", ","}:
-            return False
-        if item.kind in {Kind.NUMBER, Kind.MOMENT, Kind.QUOTE}:
-            return not low.startswith("us")
-        if item.kind is Kind.NAME and low in GUIDING:
-            return True
-    return False
-
-
-_TURNS: Final = frozenset("up down back into from offline online idle for".split())
-
-
-def _ending(tokens: tuple[Token, ...]) -> Iterator[Token]:
-    """ "is over.", "is off.": a particle that ends a clause behind a form of "to be" is a state."""
-    for place, token in enumerate(tokens):
-        behind = tokens[place + 1] if place + 1 < len(tokens) else None
-        before = tokens[place - 1].text.casefold() if place else ""
-        if (
-            token.text.casefold() in _PARTICLES and before in _BEING | _BETWEEN
-            and (behind is None or behind.kind is Kind.SIGN or behind.text in {"and", "but"})
-        ):  # fmt: skip
-            yield replace(token, role=Role.CONTENT, stems=frozenset({token.text.casefold()}))
-        else:
-            yield token
-
-
-_PARTICLES: Final = frozenset("over off out away on in through back behind gone done".split())
-
-
-def _stative(tokens: Iterator[Token]) -> Iterator[Token]:
-    """ "is up", "is not full", "came back up": there the word is a state, and has to be found."""
-    before = ""
-    for token in tokens:
-        low = token.text.casefold()
-        if low in {"up", "down"} and before in _MOVING | _BEING:
-            yield replace(token, role=Role.CONTENT, stems=token.stems | {low})
-        elif low in _STATES and before in _BEING:
-            yield replace(token, role=Role.CONTENT)
-        elif low == "use" and before == "in":
-            yield replace(token, role=Role.CONTENT, stems=_IN_USE)
-        elif low == "up" and before in {"used", "uses", "use"}:
-            yield replace(token, role=Role.CONTENT, stems=_UP)
-        elif low == "back" and before in {"came", "come", "comes"}:
-            yield replace(token, role=Role.CONTENT, stems=_BACK)
-        else:
-            yield token
-        before = before if low in _BETWEEN and before in _BEING else low
-
-
-_IN_USE: Final = frozenset(stem(word) for word in "use used active busy".split())
-_UP: Final = frozenset(stem(word) for word in "exhausted reached exceeded".split())
-_BACK: Final = frozenset(stem(word) for word in "back up online recovered".split())
-_BEING: Final = frozenset(
-    "is are was were be been being became become becomes remains stays stayed".split()
-)
-_MOVING: Final = frozenset(
-    "came come comes go goes went back to state 为 均为 是 都 均 处于 仍 仍然 变为 转为".split()
-)
-_BETWEEN: Final = frozenset(
-    "not now still already never also again almost nearly completely entirely fully very too".split()
-)
-_STATES: Final = frozenset(
-    "full empty whole complete incomplete new old high low higher lower long short large small true "
-    "false available possible clear different effective real good great close early late current "
-    "recent main single slow fast open closed".split()
-)
-"""Words that only qualify before a noun, and claim something behind a form of "to be"."""
+    return mark_phrases(_rated(_scaled(_united(found))))
 
 
 def _mask(text: str, found: list[Token]) -> str:
@@ -200,6 +77,11 @@ def _mask(text: str, found: list[Token]) -> str:
     for token in found:
         signs[token.start : token.end] = "\0" * (token.end - token.start)
     return "".join(signs)
+
+
+def _is_in_name(text: str, start: int, end: int) -> bool:
+    """Whether a date is a part of a file's or an object's name: `orders_2031-06-29_07.csv`."""
+    return text[max(0, start - 1) : start] == "_" or text[end : end + 1] == "_"
 
 
 def _take_quotes(text: str, found: list[Token]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
-from affidavit.verify.prose import nouns, told
+from affidavit.verify.prose import limits, nouns, told
 from affidavit.verify.prose.actions import is_known
 from affidavit.verify.prose.binding import Binding, content_of, together
 from affidavit.verify.prose.clauses import Clause
@@ -61,7 +61,9 @@ def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: 
     for place, token in enumerate(clause.tokens):
         if token not in content or token in held:
             continue
-        if _may_stand(sheet, clause, place, effect=effect):
+        if _may_stand(sheet, clause, place, effect=effect) or limits.is_reached(
+            clause, place, chosen
+        ):
             continue
         if (
             plain > 0

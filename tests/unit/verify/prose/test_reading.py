@@ -28,6 +28,7 @@ PICKS = (
 CONVEYOR = (
     "2026-06-02T06:31:07Z ERROR motor stalled with fault 71\n"
     "2026-06-02T06:31:12Z WARN  relay opened\n"
+    "2026-06-02T06:40:00Z INFO  loader read 'picks_2026-06-01_03.csv'\n"
     "2026-06-02T06:33:40Z INFO  motor running at 1450 rpm\n"
 )
 LANES = (
@@ -41,6 +42,14 @@ SHIFT: dict[str, Any] = {"rows": [{"route": "/labels", "before": 0.8, "after": 6
                                   {"route": "/scans", "before": 5.0, "after": 50.2}]}  # fmt: skip
 
 
+STORE: dict[str, Any] = {"store": "bin-store", "used_slots": 4982, "max_slots": 5000,
+                         "open_handles": 12, "max_handles": 400,
+                         "lease_not_after": "2026-08-01T00:00:00Z"}  # fmt: skip
+DISK = (
+    "Filesystem  Size  Used  Avail  Use%  Mounted\n"
+    "/dev/sdb1   200G  188G  12G    94%   /scans\n"
+    "/dev/sdc1   100G  41G   59G    41%   /labels\n"
+)
 LIMITS: dict[str, Any] = {"memory_limit": "8Gi", "swap_limit": "2Gi"}
 
 
@@ -57,12 +66,14 @@ def refusals(text: str, part: str = "analysis") -> list[str]:
                 {"id": "l", "tool": "kubectl_logs", "status": "success", "result": CONVEYOR,
                  "arguments": {"pod": "hall-conveyor-1"}, "emitter": "workload"},
                 {"id": "q", "tool": "list_lanes", "status": "success", "result": LANES},
+                {"id": "s", "tool": "store_stats", "status": "success", "result": STORE},
+                {"id": "f", "tool": "df", "status": "success", "result": DISK},
                 {"id": "c", "tool": "read_limits", "status": "success", "result": LIMITS},
                 {"id": "r", "tool": "compare_rates", "status": "success", "result": SHIFT},
             ],
             "draft": {
                 "analyses": [
-                    {"id": "A1", "kind": "NORMAL", "tool_call_ids": ["m", "d", "l", "q", "r", "c"],
+                    {"id": "A1", "kind": "NORMAL", "tool_call_ids": list("mdlqrcsf"),
                      "body": text if part == "analysis" else f"{plain} The memory limit is 8Gi."}
                 ],
                 "conclusion": {
@@ -100,6 +111,17 @@ HONEST = [
     "In the six samples the line_pressure of press-4 was at most 640 kPa.",
     # A multiple in one word.
     "The rate of /scans went up about tenfold, from 5.0 to 50.2.",
+    # A limit that two numbers of a record show to be reached, or nearly.
+    "bin-store is close to its limit of 5000 slots.",
+    # A share of a whole that stands behind it.
+    "bin-store has 4982 used slots, about 99.6% of the maximum of 5000.",
+    # A state in two words, a share in two, a moment in two.
+    "/scans is 94% full.",
+    "The lease of bin-store is valid until 2026-08-01.",
+    # The other rows of a list.
+    "lane-2 has a depth of 90412, and the others have 12 and 31.",
+    # A file's name that holds a date, and a quotation in single marks.
+    "At 06:40:00 the loader read 'picks_2026-06-01_03.csv'.",
     # How long before or after what was told.
     "The motor stalled at 06:31:07. Five seconds later the relay opened.",
     "The relay opened at 06:31:12. Five seconds earlier the motor stalled.",
@@ -122,6 +144,15 @@ LIES = [
     "In the six samples the line_pressure of press-4 was at most 521 kPa.",
     "The rate of /scans went up about twentyfold, from 5.0 to 50.2.",
     "The rate of /scans went up about tenfold, from 14.9 to 15.3.",
+    "bin-store is close to its limit of 400 handles.",
+    "bin-store has 4982 used slots, about 79.6% of the maximum of 5000.",
+    "/labels is 94% full.",
+    "/scans is 94% free.",
+    "The lease of bin-store is valid until 2026-09-01.",
+    "The lease of bin-store is valid.",
+    "lane-2 has a depth of 90412, and the others have 12 and 33.",
+    "lane-1 has a depth of 12, and the others have 12 and 31.",
+    "At 06:40:00 the loader read 'picks_2026-06-02_03.csv'.",
     "conveyor-1 logged at 06:31:07 that the relay opened.",
     "conveyor-2 logged at 06:31:12 that the relay opened.",
     "The motor stalled at 06:31:07. Nine seconds later the relay opened.",
