@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
@@ -29,12 +30,17 @@ _USED: Final = 2
 REACH_WORDS: Final = 4
 
 
-def is_reached(clause: Clause, place: int, bindings: list[Binding]) -> bool:
-    """Whether a word names a limit that the clause's records show to be reached, or nearly."""
+def is_reached(clause: Clause, place: int, bindings: list[Binding]) -> bool | None:
+    """Whether a word names a limit that the clause's records show to be reached, or nearly.
+
+    None where it says nothing of that, or no record holds a limit and what is used of it.
+    """
     token = clause.tokens[place]
     if token.kind is not Kind.WORD or stem(token.text) not in LIMITING:
-        return False
+        return None
     share = _share(clause, place)
+    if share is None:
+        return None
     said = frozenset(
         other
         for item in clause.tokens
@@ -45,12 +51,14 @@ def is_reached(clause: Clause, place: int, bindings: list[Binding]) -> bool:
         (item.stated for item in clause.tokens[place + 1 : place + 3] if item.stated is not None),
         None,
     )
-    return share is not None and any(
-        _reaches(record, share, said, stated)
+    shown = [
+        part >= share
         for item in bindings
         if item.call.id != TOLD
         for record in item.records()
-    )
+        for part in _parts(record, said, stated)
+    ]
+    return any(shown) if shown else None
 
 
 def _share(clause: Clause, place: int) -> Decimal | None:
@@ -66,20 +74,18 @@ def _share(clause: Clause, place: int) -> Decimal | None:
     return None
 
 
-def _reaches(
-    record: RecordView, share: Decimal, said: frozenset[str], stated: Stated | None
-) -> bool:
+def _parts(record: RecordView, said: frozenset[str], stated: Stated | None) -> Iterator[Decimal]:
+    """How much of each limit is used that the words and the number may mean."""
     fields = [item for item in record.fields if item.number is not None and not item.loose]
     meant = said & frozenset().union(*(_bare(item) for item in fields), frozenset[str]())
-    return any(
-        _is_of(used, limit) and _part(used, limit) >= share
-        for limit in fields
-        if _limits(limit)
-        and (not meant or meant & (_bare(limit)))
-        and (stated is None or agrees(stated, limit.number or Decimal(0), limit.unit))
-        for used in fields
-        if used is not limit and not _limits(used)
-    )
+    for limit in fields:
+        if not _limits(limit) or (meant and not meant & _bare(limit)):
+            continue
+        if stated is not None and not agrees(stated, limit.number or Decimal(0), limit.unit):
+            continue
+        for used in fields:
+            if used is not limit and not _limits(used) and _is_of(used, limit):
+                yield _part(used, limit)
 
 
 def _limits(field: Field) -> bool:

@@ -59,11 +59,14 @@ def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: 
     }
     plain = _plain_left(sheet, clause, held)
     for place, token in enumerate(clause.tokens):
+        reached = limits.is_reached(clause, place, chosen)
+        if reached is False:
+            sheet.refuse(SupportCode.NUMBER_REFUTED, f"({token.text})")
+        if reached is not None:
+            continue
         if token not in content or token in held:
             continue
-        if _may_stand(sheet, clause, place, effect=effect) or limits.is_reached(
-            clause, place, chosen
-        ):
+        if _may_stand(sheet, clause, place, effect=effect):
             continue
         if (
             plain > 0
