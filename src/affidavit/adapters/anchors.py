@@ -3,6 +3,7 @@
     file:PATH      one line a head, synced; make it append-only (chattr +a) or put it elsewhere
     syslog:        the local log daemon, which may forward it; facility auth, RFC 3164
     https://…      POST of the line; anything but a 2xx is a failure, redirects are not followed
+    SCHEME:…       whatever another package offers under that scheme (`anchor_plugins`)
 
 `http://` is taken for this machine alone: a head that travels in the open could be held back.
 """
@@ -21,12 +22,16 @@ from urllib.parse import urlsplit
 
 from anyio import to_thread
 
+from affidavit.adapters.anchor_plugins import open_foreign
 from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.ports.anchor import Anchor
 from affidavit.ports.store import SealedHead
 
 TIMEOUT_S: Final = 10.0
 """An anchor is told after the publication; whoever reads the answer does not wait for longer."""
+
+OUR_SCHEMES: Final = frozenset({"file", "syslog", "https", "http"})
+"""No package can take these over."""
 
 FILE_MODE: Final = 0o600
 _HERE: Final = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -143,8 +148,16 @@ def _open(address: str) -> Anchor:
         case "http" if parts.hostname in _HERE:
             return WebhookAnchor(address)
         case _:
-            raise InputRefused(
-                f"{address!r} names no anchor",
-                code="ANCHOR_REFUSED",
-                hint="use file:PATH, syslog: or https://…; http:// for this machine alone",
-            )
+            return _open_foreign(address, parts.scheme)
+
+
+def _open_foreign(address: str, scheme: str) -> Anchor:
+    anchor = open_foreign(scheme, address) if scheme and scheme not in OUR_SCHEMES else None
+    if anchor is None:
+        raise InputRefused(
+            f"{address!r} names no anchor",
+            code="ANCHOR_REFUSED",
+            hint="use file:PATH, syslog: or https://…; http:// for this machine alone; another "
+            "scheme needs a package that offers it",
+        )
+    return anchor

@@ -192,12 +192,17 @@ def verify(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
     anchor: Annotated[
         Path | None, typer.Option("--anchor", help="The run must stand in this file of heads.")
     ] = None,
+    raw: Annotated[
+        list[str] | None,
+        typer.Option("--raw", help="CALL=FILE: that call answered what this file holds."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Re-check everything, offline. Exit: 0 trusted, 3 signer unknown, 1 altered, 2 unreadable."""
     from affidavit.cli import reading
 
-    demands = reading.Demands(require_recorded, expect_incident, tuple(key or ()), anchor)
+    asked = (require_recorded, expect_incident, tuple(key or ()), anchor, tuple(raw or ()))
+    demands = reading.Demands(*asked)
     reading.verify(source, store, demands, as_json=as_json)
 
 

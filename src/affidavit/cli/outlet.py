@@ -38,8 +38,9 @@ def write_out(path: Path, content: bytes, run_id: str, option: str = "--out") ->
     write_whole(path, content, mend)
 
 
-def write_whole(path: Path, content: bytes, mend: str = _MEND) -> None:
-    """The file, complete and on the disk; what stood there is replaced only then.
+def write_whole(path: Path, content: bytes, mend: str = _MEND, *, private: bool = False) -> None:
+    """The file, complete and on the disk; what stood there is replaced only then. A private one is
+    for its owner alone, from its first byte on.
 
     Raises InputRefused (OUT_NOT_WRITTEN); then what stood there still stands, and nothing else.
     """
@@ -51,7 +52,8 @@ def write_whole(path: Path, content: bytes, mend: str = _MEND) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(_mode_for_new_files())
+        if not private:
+            temporary.chmod(_mode_for_new_files())
         temporary.replace(path)
     except OSError as error:
         if temporary is not None:

@@ -18,6 +18,7 @@ from affidavit.affidavit.retraction import Retraction
 from affidavit.affidavit.seal_checks import signed_head
 from affidavit.affidavit.timeline import TimelineLine, write_timeline
 from affidavit.cli.answer import show_release
+from affidavit.cli.disclosing import check_shown, read_shown
 from affidavit.cli.heads import read_anchors
 from affidavit.cli.opening import file_of_run, head_of, names_file, read_file, runs_at
 from affidavit.cli.outlet import check_out, write_out
@@ -85,14 +86,17 @@ class Demands:
     incident: str = ""
     keys: tuple[str, ...] = ()
     anchor: Path | None = None
+    raw: tuple[str, ...] = ()
 
 
 def verify(source: str, store: str, demands: Demands, *, as_json: bool) -> NoReturn:
     """Re-check a file, or the stored file of a run, and exit with what it came to."""
+    shown = read_shown(demands.raw)
     read = _read(source, store)
     checked = recheck_file(read.content, trust_of(demands.keys))
     if checked.document is not None:
-        more = tuple(_demanded(checked.document, demands))
+        more = [*_demanded(checked.document, demands)]
+        more.extend(check_shown(checked.document, each) for each in shown)
         checked = replace(checked, checks=(*checked.checks, *more))
     if as_json:
         say_json({**_verdict_json(checked), "retracted": _retracted_json(read.since)})

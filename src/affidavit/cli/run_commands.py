@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -136,6 +137,22 @@ def runs_retract(
     from affidavit.cli import retracting
 
     retracting.retract(run_id, reason, superseded_by or None, store, as_json=as_json)
+
+
+@runs.command("disclose")
+def runs_disclose(
+    run_id: RunId,
+    call_id: CallId,
+    out: Annotated[
+        Path, typer.Option("--out", help="Write the salt and the response to this file.")
+    ],
+    store: StoreUrl = "",
+    as_json: Json = False,
+) -> None:
+    """Give out the raw response of one call, to be shown against the run's affidavit file."""
+    from affidavit.cli import disclosing
+
+    disclosing.disclose(run_id, call_id, out, store, as_json=as_json)
 
 
 @runs.command("prune")

@@ -1,8 +1,9 @@
 """A place that is told of every sealed head, and that whoever can change the store cannot (A4).
 
 Telling is repeated when it is not known whether it came, and a head that got lost is covered by the
-next one, which names it by digest. A time-stamping authority (RFC 3161) is one more adapter of this
-port: it is told the head's digest, and keeps the token that it answers beside it.
+next one, which names it by digest. Another package offers a further kind by an entry point
+(`adapters.anchor_plugins`): a time-stamping authority (RFC 3161), for one, is told the head's
+digest, and the token that it answers is kept beside it.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class SigningTable(Table):
     anchors: tuple[str, ...] = Field(
         default=(),
         description="places that are told of each sealed run, so that a cut tail shows: "
-        "`file:PATH`, `syslog:`, `https://…`",
+        "`file:PATH`, `syslog:`, `https://…`, or `SCHEME:…` of an installed package",
     )
 
     def key_folder(self, environment: Mapping[str, str]) -> Path:
