@@ -103,6 +103,10 @@ def diagnose(  # noqa: PLR0913, PLR0917 - Typer makes an option of every paramet
     ] = None,
     out: Out = None,
     as_json: Json = False,
+    mask_name: Annotated[
+        list[str] | None,
+        typer.Option("--mask-name", help="Mask this name, and those of the topology; repeatable."),
+    ] = None,
 ) -> None:
     """Diagnose an incident. Exit: 0 published, 3 fallback, 4 failed, 5 cancelled, 2 refused."""
     from affidavit.cli import diagnosing
@@ -110,7 +114,16 @@ def diagnose(  # noqa: PLR0913, PLR0917 - Typer makes an option of every paramet
 
     thinkers = Thinkers(tuple(model or ()), tuple(judge or ()), record)
     order = diagnosing.Order(
-        Path(source), question, limits, store, out, as_json, thinkers, service=service, since=since
+        Path(source),
+        question,
+        limits,
+        store,
+        out,
+        as_json,
+        thinkers,
+        service=service,
+        since=since,
+        masked=tuple(mask_name or ()),
     )
     diagnosing.diagnose(order)
 

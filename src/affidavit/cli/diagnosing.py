@@ -37,9 +37,10 @@ from affidavit.contract.report import ReleaseRecord
 from affidavit.core.fold import fold
 from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import Paused, World, drive, start, stored_release
-from affidavit.ports.store import Store
+from affidavit.ports.store import Artifact, Store
 from affidavit.settings import Settings
 from affidavit.wiring import LiveOrder, incident_world, request_of, world_again
+from affidavit.wiring.masking import mask_run
 
 DEMO_INCIDENT: Final = "slow-storefront"
 
@@ -67,6 +68,7 @@ class Order:
     settings: Settings = field(default_factory=Settings)
     service: str = ""
     since: str = ""
+    masked: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -141,6 +143,7 @@ def _check_question(question: str) -> None:
 async def _diagnose(order: Order) -> int:
     """The folder first, then the store: a folder that is refused leaves nothing behind."""
     if is_live(order.source):
+        _refuse_masks(order)
         return await _diagnose_live(order)
     if order.service or order.since:
         raise InputRefused(
@@ -159,13 +162,28 @@ async def _diagnose(order: Order) -> int:
             requested_by=login(),
             settings=order.settings,
         )
-        thinking = think_with(order.thinkers, bare, request, order.settings)
+        kept: tuple[Artifact, ...] = ()
+        reading = bare
+        if order.masked:
+            masked = mask_run(bare, request, order.masked, incident.topology)
+            reading, request, kept = masked.world, masked.request, masked.kept
+        thinking = think_with(order.thinkers, reading, request, order.settings)
         async with runs_at(order.store, may_make=True) as store:
             world = replace(thinking, driver=replace(bare.driver, store=store))
             world = under_ceilings(world, store, order.settings)
-            await start(world, request)
+            await start(world, request, kept)
             tell(f"run {request.run_id}: {request.question}")
             return await conduct(world, store, request.run_id, order)
+
+
+def _refuse_masks(order: Order) -> None:
+    """Nobody knows beforehand which names back ends will say, so none is promised to be masked."""
+    if order.masked:
+        raise InputRefused(
+            "--mask-name belongs to incident folders",
+            code="USAGE",
+            hint="record the incident into a folder, or leave --mask-name out",
+        )
 
 
 async def _diagnose_live(order: Order) -> int:

@@ -1,4 +1,5 @@
-"""Raw responses: `runs disclose` gives one out, `verify --raw` holds it against a file (A5, C2)."""
+"""What only the store holds: raw responses (`runs disclose`, `verify --raw`), and the names behind
+masks (`runs unmask`) (A5, C2, T7)."""
 
 from __future__ import annotations
 
@@ -14,11 +15,15 @@ from affidavit.affidavit.disclosure import check_response, commitment_of
 from affidavit.affidavit.document import Document
 from affidavit.affidavit.journal_checks import Broken
 from affidavit.affidavit.recheck import Check
+from affidavit.cli.answer import show_release
 from affidavit.cli.opening import head_of, runs_at
 from affidavit.cli.outlet import check_out, write_whole
 from affidavit.cli.screen import one_line, say, say_json
 from affidavit.contract.errors import InputRefused
+from affidavit.contract.report import ReleaseRecord
+from affidavit.diagnose import stored_release
 from affidavit.ledger.commitment import SALT_BYTES
+from affidavit.wiring.masking import mask_of_run
 
 RAW_BYTES_MAX: Final = 256_000_000
 """More than any tool may answer; beyond it nothing is read into memory."""
@@ -86,6 +91,32 @@ def disclose(run_id: str, call_id: str, out: Path, store: str, *, as_json: bool)
         say(one_line(f"{out}: {SALT_BYTES} bytes of salt, and the response of {call_id} after it"))
         say(one_line(f"show it: affidavit verify FILE --raw {call_id}={out}"))
     raise SystemExit(0)
+
+
+def unmask(run_id: str, store: str, *, as_json: bool) -> NoReturn:
+    """Show the answer of a run whose names were masked by the names that it is about."""
+    release = anyio.run(partial(_unmasked, store, run_id))
+    raise SystemExit(show_release(release, None, as_json=as_json))
+
+
+async def _unmasked(url: str, run_id: str) -> ReleaseRecord:
+    async with runs_at(url) as store:
+        await head_of(store, run_id)
+        release = await stored_release(store, run_id)
+        mask = await mask_of_run(store, run_id)
+    if release is None:
+        raise InputRefused(
+            f"run {run_id} has no answer yet",
+            code="RUN_UNDECIDED",
+            hint=f"`affidavit runs resume {run_id}` goes on with it",
+        )
+    if mask is None:
+        raise InputRefused(
+            f"no names of run {run_id} are masked",
+            code="NAMES_REFUSED",
+            hint=f"affidavit show {run_id}",
+        )
+    return ReleaseRecord.model_validate_json(mask.unmask(release.model_dump_json()))
 
 
 async def _payload(url: str, run_id: str, call_id: str) -> bytes:

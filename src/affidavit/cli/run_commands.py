@@ -155,6 +155,14 @@ def runs_disclose(
     disclosing.disclose(run_id, call_id, out, store, as_json=as_json)
 
 
+@runs.command("unmask")
+def runs_unmask(run_id: RunId, store: StoreUrl = "", as_json: Json = False) -> None:
+    """The answer of a run with masked names, by its names; only whoever has the store can."""
+    from affidavit.cli import disclosing
+
+    disclosing.unmask(run_id, store, as_json=as_json)
+
+
 @runs.command("prune")
 def runs_prune(
     yes: Annotated[

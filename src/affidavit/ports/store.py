@@ -26,7 +26,7 @@ WAKING: Final[frozenset[CommandKind]] = frozenset(
 PAYLOADS_LIVE_US: Final = 2 * 3600 * 1_000_000
 """How long payloads outlive their run: two hours, time enough to look into it (C2)."""
 
-KEPT_KINDS: Final = frozenset({"release", "affidavit", "retraction", "draft_access"})
+KEPT_KINDS: Final = frozenset({"release", "affidavit", "retraction", "draft_access", "names"})
 """Artifacts that never expire: what was published, the file that proves it, what was said of it
 since, and who read its refused draft (C2, K8, L1, L9)."""
 

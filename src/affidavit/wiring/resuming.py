@@ -11,6 +11,7 @@ from affidavit.contract.errors import InputRefused
 from affidavit.diagnose import World
 from affidavit.ports.store import Store
 from affidavit.wiring.chats import ChatPlace, chat_world, kept_order
+from affidavit.wiring.masking import mask_of_run, mask_world
 from affidavit.wiring.worlds import Listen, LiveOrder, incident_world, live_world
 
 
@@ -39,6 +40,8 @@ async def world_again(
             code="RUN_EXPIRED",
             hint="diagnose the incident anew",
         )
-    opened = incident_world(Path(source), store, listen=listen, settings=order.settings)
+    mask = await mask_of_run(store, order.request.run_id)
+    folder = Path(source if mask is None else mask.unmask(source))
+    opened = incident_world(folder, store, listen=listen, settings=order.settings)
     async with opened as (world, _):
-        yield world
+        yield world if mask is None else mask_world(world, mask)

@@ -13,6 +13,7 @@ the same bytes.
     literals    the bytes of a JSON document, literal by literal
     objects     what an object of JSON says of its own members
     documents   JSON, structurally and in place; the three doors
+    names       an option beside all this: names masked, with a way back for whoever has the store
 
 Deliberately absent: entropy without a hint (pod names, trace ids, hashes, digests and uuids are
 what a diagnosis consists of), and any way back from a mask to its secret.
