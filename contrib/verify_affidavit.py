@@ -97,10 +97,10 @@ def check_signature(file: dict[str, Any], pinned: set[str]) -> int:
         "number": int(number), "previous": f"{int(before, 16):064x}",
         "lines": len(journal), "last_line": journal[-1]["hash"], "sealed_us": journal[-1]["at_us"],
         "content": sha256({name: file[name] for name in PARTS}),
-        "release": sha256(release), "provenance": release["provenance"],
-        "question": sha256(release["question"]), "incident": file["request"]["incident"],
+        "provenance": re.fullmatch("recorded|supplied", release["provenance"])[0],  # type: ignore[index]
+        "release": sha256(release), "question": sha256(release["question"]),
+        "incident": file["request"]["incident"], "policy": first.get("policy_digest", "0" * 64),
         "catalogue": first["catalogue_digest"], "version": first["version"],
-        "policy": first.get("policy_digest", "0" * 64),
     }  # fmt: skip
     need(canonical(signed) == payload and kind.decode() == own_type, "/signature", "not this file")
     return TRUSTED if pinned else UNKNOWN

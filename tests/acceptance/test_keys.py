@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import Shell
+from tests.acceptance.conftest import AFFIDAVIT, Shell
 from tests.support.second_verifier import PATH
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("A4", "A5")]
@@ -117,3 +118,32 @@ def test_runs_that_were_cut_off_show_against_the_anchor(shell: Shell, incident: 
     told.write_bytes(b"".join(lines[:2]))
     unknown = shell.run("verify", files[2], "--anchor", told)
     assert (unknown.code, "does not know it" in unknown.out) == (1, True)
+
+
+@pytest.mark.spec("A4")
+def test_words_about_keys_that_come_at_once_are_all_kept(shell: Shell) -> None:
+    """A trust that overtakes a revocation must not undo it."""
+    ids = [f"{number:064x}" for number in range(6)]
+    words = [
+        ("revoke", each) if n % 2 else ("trust", each, "--name", "x") for n, each in enumerate(ids)
+    ]
+    running = [
+        subprocess.Popen(
+            [str(AFFIDAVIT), "keys", *each],
+            cwd=shell.home,
+            env=shell.environment(),
+            stdout=subprocess.DEVNULL,
+        )
+        for each in words
+    ]
+    assert [process.wait() for process in running] == [0] * len(ids)
+    kept = json.loads((shell.home / "state" / "affidavit" / "trust.json").read_bytes())
+    assert sorted(each["key_id"] for each in kept["trusted"]) == ids[::2]
+    assert sorted(kept["revoked"]) == ids[1::2]
+
+
+@pytest.mark.spec("A4")
+def test_a_name_that_is_too_long_is_refused_in_one_line(shell: Shell) -> None:
+    done = shell.run("keys", "trust", "a" * 64, "--name", "n" * 101)
+    assert done.code == 2
+    assert done.err.count("\n") == 1

@@ -11,6 +11,7 @@ is refused, never used and never repaired: its owner has to look at it.
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import stat
@@ -85,10 +86,10 @@ class KeyFolder:
     def rotate(self, purpose: Purpose) -> KeyFacts:
         """A new key takes over; the old secret is destroyed, its public part stays on record.
 
-        Also for a key that may not be used any more, since others could read it.
+        Also for a key that may not be used any more, since others could read it. Of two who rotate
+        at once the second retires the first one's key: none is lost from the record.
         """
-        with _explained(self.folder):
-            self._make_folder()
+        with _explained(self.folder), self._alone():
             if self._place(purpose).exists():
                 with suppress(RecordFailed):  # what is no key leaves nothing to keep
                     self._note(self._current(purpose, exposed=True), "retired")
@@ -99,14 +100,17 @@ class KeyFolder:
         """That key signs no more, and nothing that it signed is to be trusted; None if it is none
         of this folder. A key in force is destroyed; the next need makes a new one."""
         with _explained(self.folder):
-            known = next((facts for facts in self.list_keys() if facts.key_id == identity), None)
-            if known is None:
+            if not self.folder.exists():
                 return None
-            self._note(known, "revoked")
-            if known.state == "in force":
-                self._place(known.purpose).unlink()
-                self._sync()
-            return next(facts for facts in self.list_keys() if facts.key_id == identity)
+            with self._alone():
+                known = next((each for each in self.list_keys() if each.key_id == identity), None)
+                if known is None:
+                    return None
+                self._note(known, "revoked")
+                if known.state == "in force":
+                    self._place(known.purpose).unlink()
+                    self._sync()
+                return next(each for each in self.list_keys() if each.key_id == identity)
 
     def list_keys(self) -> tuple[KeyFacts, ...]:
         """Every key, those in force first; nothing is made."""
@@ -148,6 +152,17 @@ class KeyFolder:
             with suppress(FileExistsError):
                 self.folder.mkdir(mode=FOLDER_MODE)
         self._check_folder()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else exchanges or destroys keys of this folder meanwhile, in any process."""
+        self._make_folder()
+        descriptor = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def _check_folder(self) -> None:
         found = self.folder.lstat()

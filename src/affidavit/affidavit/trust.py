@@ -22,6 +22,9 @@ KEY_ID: Final = re.compile(r"^[0-9a-f]{64}$")
 TRUSTED_MAX: Final = 1000
 """Signers of a large organisation; a longer list is no list that a person looked at."""
 
+NAME_CHARS_MAX: Final = 100
+"""What a reader calls a key; it stands in one line with the verdict."""
+
 KeyId = Annotated[str, StringConstraints(pattern=KEY_ID.pattern)]
 
 
@@ -29,7 +32,7 @@ class TrustedKey(Record):
     """One key of which its reader says: what it signs was recorded by `name`."""
 
     key_id: KeyId
-    name: str = Field(default="", max_length=100)
+    name: str = Field(default="", max_length=NAME_CHARS_MAX)
     purpose: Purpose = Purpose.RUN_HEADS
 
 
@@ -41,15 +44,29 @@ class TrustList(Record):
     revoked: tuple[KeyId, ...] = Field(default=(), max_length=TRUSTED_MAX)
 
     def with_key(self, key: TrustedKey) -> TrustList:
-        """The list with that key on it, in place of an older entry of the same id."""
+        """The list with that key on it, in place of an older entry of the same id.
+
+        Raises `InputRefused` (TRUST_REFUSED) where it is full.
+        """
         others = tuple(item for item in self.trusted if item.key_id != key.key_id)
+        _refuse_full(len(others) + 1, "trusted")
         return TrustList(trusted=(*others, key), revoked=self.revoked)
 
     def without(self, identity: str) -> TrustList:
-        """The list with that key revoked, for good."""
+        """The list with that key revoked, for good. Raises as `with_key`."""
         others = tuple(item for item in self.revoked if item != identity)
         kept = tuple(item for item in self.trusted if item.key_id != identity)
+        _refuse_full(len(others) + 1, "revoked")
         return TrustList(trusted=kept, revoked=(*others, identity))
+
+
+def _refuse_full(count: int, which: str) -> None:
+    if count > TRUSTED_MAX:
+        raise InputRefused(
+            f"the trust file holds {TRUSTED_MAX} {which} keys already",
+            code="TRUST_REFUSED",
+            hint="take out of the file what nobody uses any more",
+        )
 
 
 def read_trust(content: bytes) -> TrustList:

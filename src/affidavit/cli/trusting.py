@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -10,7 +11,15 @@ from pathlib import Path
 from typing import Final, NoReturn
 
 from affidavit.adapters.key_files import KeyFacts, KeyFolder, public_pem, read_public_pem
-from affidavit.affidavit.trust import KEY_ID, Trust, TrustedKey, TrustList, read_trust, write_trust
+from affidavit.affidavit.trust import (
+    KEY_ID,
+    NAME_CHARS_MAX,
+    Trust,
+    TrustedKey,
+    TrustList,
+    read_trust,
+    write_trust,
+)
 from affidavit.cli.opening import settings_in_force
 from affidavit.cli.outlet import write_whole
 from affidavit.cli.screen import one_line, say, say_json
@@ -113,35 +122,56 @@ def export(purpose: str, out: Path | None, *, as_json: bool) -> NoReturn:
 def trust(key: str, name: str, purpose: str, *, as_json: bool) -> NoReturn:
     """From now on this reader believes that key."""
     identity = _pinned(key)
-    before = _trust_list()
-    if identity in before.revoked:
+    if len(name) > NAME_CHARS_MAX:
         raise InputRefused(
-            f"the key {identity} was revoked",
-            code="KEY_REVOKED",
-            hint="a revoked key stays revoked; ask for the new one",
+            f"the name has {len(name)} characters",
+            code="USAGE",
+            hint=f"call the key something of at most {NAME_CHARS_MAX} characters",
         )
     entry = TrustedKey(key_id=identity, name=name, purpose=purpose_of(purpose))
-    _write_trust(before.with_key(entry))
+    with _changing_trust():
+        before = _trust_list()
+        if identity in before.revoked:
+            raise InputRefused(
+                f"the key {identity} was revoked",
+                code="KEY_REVOKED",
+                hint="a revoked key stays revoked; ask for the new one",
+            )
+        _write_trust(before.with_key(entry))
     _tell(f"trusted  {identity}  {purpose}  {name}", {"trusted": identity}, as_json=as_json)
 
 
 def revoke(key: str, *, as_json: bool) -> NoReturn:
     """Nothing that key signed is believed any more, here; if it is ours, it signs no more."""
     identity = _pinned(key)
-    with _keys() as folder:
-        facts = folder.revoke(identity)
-    _write_trust(_trust_list().without(identity))
+    with _changing_trust():
+        after = _trust_list().without(identity)  # before the key is destroyed: it may be refused
+        with _keys() as folder:
+            facts = folder.revoke(identity)
+        _write_trust(after)
     whose = f"{facts.purpose} of this installation" if facts else "somebody else's"
     _tell(f"revoked  {identity}  {whose}", {"revoked": identity}, as_json=as_json)
 
 
-def _write_trust(known: TrustList) -> None:
+@contextmanager
+def _changing_trust() -> Iterator[None]:
+    """Of two who change the trust file at once, one waits: no revocation is lost."""
     place = _trust_file()
     try:
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(place.with_name(f".{place.name}.lock"), flags, 0o600)
     except OSError as error:
-        raise _no_trust(place, error.strerror or "its folder cannot be made") from None
-    write_whole(place, write_trust(known))
+        raise _no_trust(place, error.strerror or "its folder cannot be used") from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _write_trust(known: TrustList) -> None:
+    write_whole(_trust_file(), write_trust(known))
 
 
 def purpose_of(name: str) -> Purpose:

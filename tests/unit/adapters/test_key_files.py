@@ -46,6 +46,21 @@ def test_processes_that_need_it_first_get_the_same_key(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "keys").iterdir()] == ["run-heads.key"]
 
 
+def test_of_those_who_rotate_at_once_no_key_is_lost(tmp_path: Path) -> None:
+    """What may have signed something stays on record, or its owner could not revoke it."""
+    KeyFolder(tmp_path / "keys").signer(HEADS)
+
+    def rotate(_: int) -> str:
+        return KeyFolder(tmp_path / "keys").rotate(HEADS).key_id
+
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(rotate, range(16)))
+    known = KeyFolder(tmp_path / "keys").list_keys()
+    assert len(known) == 17
+    assert set(made) <= {facts.key_id for facts in known}
+    assert [facts.state for facts in known].count("in force") == 1
+
+
 def test_no_two_purposes_share_a_key(tmp_path: Path) -> None:
     keys = KeyFolder(tmp_path / "keys")
     ids = {keys.signer(purpose).sign(b"").key_id for purpose in Purpose}

@@ -7,7 +7,14 @@ import pytest
 from affidavit.adapters.ed25519_signer import MemorySigner, check_ed25519
 from affidavit.affidavit.recheck import Verdict
 from affidavit.affidavit.seal import Sealer
-from affidavit.affidavit.trust import Trust, TrustedKey, TrustList, read_trust, write_trust
+from affidavit.affidavit.trust import (
+    TRUSTED_MAX,
+    Trust,
+    TrustedKey,
+    TrustList,
+    read_trust,
+    write_trust,
+)
 from affidavit.contract.errors import InputRefused
 from affidavit.ports.signer import Purpose
 from tests.support.checking import KEY_ID, recheck
@@ -84,6 +91,18 @@ def test_a_list_that_cannot_be_read_is_refused(text: bytes) -> None:
     with pytest.raises(InputRefused) as refused:
         read_trust(text)
     assert refused.value.code == "TRUST_REFUSED"
+
+
+def test_a_full_list_says_so_and_is_not_cut() -> None:
+    """Nobody learns from a traceback that a revocation did not happen."""
+    ids = [f"{number:064x}" for number in range(TRUSTED_MAX)]
+    full = TrustList(trusted=tuple(TrustedKey(key_id=each) for each in ids), revoked=tuple(ids))
+    with pytest.raises(InputRefused, match="1000 trusted keys already") as refused:
+        full.with_key(TrustedKey(key_id=KEY_ID))
+    assert refused.value.code == "TRUST_REFUSED"
+    with pytest.raises(InputRefused, match="1000 revoked keys already"):
+        full.without(KEY_ID)
+    assert full.without(ids[0]).revoked[-1] == ids[0], "one that is there already is no more"
 
 
 def test_a_sealer_signs_for_runs_alone(content: bytes) -> None:
