@@ -22,7 +22,7 @@ from affidavit.verify.masks import masked_in, rests_on_mask
 from affidavit.verify.prose.check import check_sentence
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk, ask, tell
-from affidavit.verify.prose.proofs import gather, prove_from
+from affidavit.verify.prose.proofs import Proof, gather, prove_from
 from affidavit.verify.prose.sheet import Context, Findings, Granted, GrantedNumber
 from affidavit.verify.prose.tokens import Token
 from affidavit.verify.sentences import Part, Sentence, number_sentences
@@ -222,19 +222,30 @@ def _granted(
             if fields.get(key)
         )  # fmt: skip
     joined = " ".join(words)
-    told = gather(
-        tuple(
-            prove_from(item.statement, evidence.of(item.statement.calls()), item.outcome.facts)
-            for item in (*proofs, *before)
-            if item.statement is not None and isinstance(item.outcome, Proved)
-        )
-    )
+    own, more = _proofs(proofs, evidence), _proofs(before, evidence)
     whole = (
         bool(proofs)
         and not sentence.shared
         and all(isinstance(item.outcome, Proved) for item in proofs)
     )
-    return Granted(tuple(numbers), whole, tuple(moments), names_in(joined), stems_of(joined), told)
+    return Granted(
+        tuple(numbers),
+        whole,
+        tuple(moments),
+        names_in(joined),
+        stems_of(joined),
+        gather((*own, *more)),
+        gather(own),
+    )
+
+
+def _proofs(checked: tuple[Checked, ...], evidence: Evidence) -> tuple[Proof, ...]:
+    """The proved among some statements, each with the records that prove it."""
+    return tuple(
+        prove_from(item.statement, evidence.of(item.statement.calls()), item.outcome.facts)
+        for item in checked
+        if item.statement is not None and isinstance(item.outcome, Proved)
+    )
 
 
 def _scopes(evidence: Evidence, item: Checked) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from affidavit.verify.prose import (
 )
 from affidavit.verify.prose.binding import bind, content_of
 from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses, split_statements
+from affidavit.verify.prose.conflicting import conflict
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.dividing import divide, pair
 from affidavit.verify.prose.lexicon import Role
@@ -61,9 +62,14 @@ def check_sentence(desk: Desk, text: str, context: Context) -> Findings:
 
 def _check_told(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> Findings:
     """Each statement of a sentence that tells something, in order."""
+    granted = sheet.context.granted
     for piece in split_statements(tokens):
+        before = sheet.topics
         _check_statement(sheet, piece, text)
         sheet.said = piece
+        refuted = conflict(sheet.desk, piece, granted.own, before) if granted.whole else None
+        if refuted is not None:
+            sheet.refuse(*refuted)
     sheet.findings.topics = sheet.topics
     return sheet.findings
 

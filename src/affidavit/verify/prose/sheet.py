@@ -64,7 +64,8 @@ class Granted:
     """What the sentence's own typed statements proved: numbers, moments, and words of theirs.
 
     A number goes with the call and the facts that prove it, so that it is granted to a clause about
-    those facts alone. `whole` says that there are statements and that every one is proved.
+    those facts alone. `whole` says that there are statements and that every one is proved. `told`
+    are the proofs that the words may rest on, `own` those of the sentence itself.
     """
 
     numbers: tuple[GrantedNumber, ...] = ()
@@ -73,6 +74,7 @@ class Granted:
     names: frozenset[str] = frozenset()
     stems: frozenset[str] = frozenset()
     told: Told = field(default_factory=lambda: Told(()))
+    own: Told = field(default_factory=lambda: Told(()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,85 +10,109 @@ the order of the statements. Clauses that deny, quantify, compare, order or expl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Final
 
 from affidavit.contract.statement import (
     ChangeStatement,
-    CountStatement,
-    TrendStatement,
-    ValueStatement,
 )
 from affidavit.verify.prose import nouns
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
-from affidavit.verify.prose.figures import Figure, attached_moment, figures_of, near_words
+from affidavit.verify.prose.echoing import echoes
+from affidavit.verify.prose.figures import (
+    Figure,
+    Near,
+    attached_moment,
+    figures_of,
+    is_whole,
+    near_words,
+)
 from affidavit.verify.prose.fitting import is_meant_best
-from affidavit.verify.prose.lexicon import EVERY, HIGHEST, LOWEST, ONLY, VAGUE, Role
+from affidavit.verify.prose.holding import hold, is_same
+from affidavit.verify.prose.leading import leads
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.moving import Holding, ends_fit, moves, way_of
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.proofs import Proof, Told
+from affidavit.verify.prose.relating import licensed, operates
 from affidavit.verify.prose.times import bounds_window
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.fields import read_number
+from affidavit.verify.statements.moments import find_moments
+from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import kin
-from affidavit.verify.statements.units import Stated, agrees, unit_of
 from affidavit.verify.statements.words import is_within, names_in, parts_of, stem, stems_of
-
-_OPERATING: Final = frozenset(
-    {
-        Role.NEGATION,
-        Role.NONE,
-        Role.HEDGE,
-        Role.UNKNOWN,
-        Role.CAUSED_BY,
-        Role.CAUSES,
-        Role.EVERY,
-        Role.ONLY,
-    }
-)
-_LASTING: Final = frozenset(
-    "before after then since still now currently always never constantly throughout repeatedly first last "
-    "earliest latest again only alone until till 之前 之后 以前 以后 先 后 起 以来 仍 仍然 依然 一直 始终 目前 再次".split()
-)
 
 
 def carries(desk: Desk, clause: Clause, told: Told) -> bool:
     """Whether the clause's statements carry it whole."""
-    if not told.proofs or any(_operates(token) for token in clause.tokens):
+    if not told.proofs:
         return False
-    if not _moves(clause, told):
+    if echoes(clause, told) or leads(clause, told):
+        return True
+    related = licensed(clause, told)
+    free = related | _named(clause, told)
+    if any(operates(token) for at, token in enumerate(clause.tokens) if at not in free):
+        return False
+    if not moves(clause, told, related):
         return False
     figures = tuple(figures_of(clause))
-    labels = {place for place in range(len(clause.tokens)) if names_thing(clause.tokens, place)}
-    numbers = tuple(item for item in figures if item.place not in labels)
-    if not all(_is_said(desk, clause, place, told) for place in range(len(clause.tokens))):
+    numbers = tuple(
+        item
+        for item in figures
+        if not names_thing(clause.tokens, item.place)
+        or (not item.token.stems and any(how == 2 for _, how in hold(item, told)))
+    )
+    moved = frozenset(at for at in range(len(clause.tokens)) if way_of(clause.tokens, at))
+    places = frozenset(range(len(clause.tokens))) - related - moved
+    if not all(_is_said(desk, clause, place, told) for place in places):
         return False
-    matched = [(figure, _holding(figure, told)) for figure in numbers]
+    matched = [(figure, hold(figure, told)) for figure in numbers]
     if not all(found for _, found in matched):
         return False
     values = _values(desk, clause, told)
     exact = any(how == 2 for _, found in matched for _, how in found)
-    if values is False or not (exact or values or clause.of(Kind.QUOTE)):
+    if values is False or not (
+        exact
+        or values
+        or related
+        or clause.of(Kind.QUOTE)
+        or (moved - related and _is_told_of(clause, told))
+    ):
         return False
-    return all(
-        _goes_with(desk, clause, figure, found, told) for figure, found in matched
-    ) and _in_order(matched, told)
-
-
-def _operates(token: Token) -> bool:
-    if token.kind is not Kind.WORD:
-        return False
-    low = token.text.casefold()
-    base = stem(low)
     return (
-        token.role in _OPERATING
-        or low in _LASTING | VAGUE
-        or base in EVERY | ONLY
-        or (low.endswith("est") and base in HIGHEST | LOWEST)
-        or low in {"peak", "maximum", "minimum", "most", "least", "above", "below", "over", "under",
-                   "exceeds", "exceeded", "exceeding", "than", "within", "超过", "高于", "低于"}
-    )  # fmt: skip
+        all(_goes_with(desk, clause, figure, found, told) for figure, found in matched)
+        and _in_order(matched, told)
+        and ends_fit(matched)
+    )
+
+
+def _named(clause: Clause, told: Told) -> frozenset[int]:
+    """The places of words such as "maximum" and "last" that are part of an attribute's name."""
+    names = frozenset().union(*(proof.attribute for proof in told.proofs))
+    return frozenset(
+        at
+        for at, token in enumerate(clause.tokens)
+        if token.text.casefold() in _NAMING and kin(stem(token.text)) & names
+    )
+
+
+_NAMING: Final = frozenset("maximum minimum peak max min first last latest total most".split())
+
+
+def _is_told_of(clause: Clause, told: Told) -> bool:
+    """Whether what moved is that of a statement: its attribute, and its subject or a pronoun."""
+    pronoun = clause.tokens[0].text.casefold() in _POINTING
+    return any(
+        any(token.stems & proof.attribute for token in clause.tokens)
+        and (pronoun or _is_spoken_of(clause, proof))
+        for proof in told.proofs
+        if proof.attribute
+    )
+
+
+_POINTING: Final = frozenset("it its this that these 其 该 它".split())
 
 
 def _values(desk: Desk, clause: Clause, told: Told) -> bool | None:
@@ -112,37 +136,12 @@ def _text_of(proof: Proof) -> str:
     return str(value).casefold() if isinstance(value, str | bool) else ""
 
 
-def _moves(clause: Clause, told: Told) -> bool:
-    """Whether "rose", "fell" go the way of a proved change, trend, or pair of readings."""
-    said = {token.role for token in clause.tokens if token.kind is Kind.WORD} & {
-        Role.UP,
-        Role.DOWN,
-        Role.FLAT,
-    }
-    if not said:
-        return True
-    if len(said) > 1 or Role.FLAT in said:
-        return False
-    wanted = "up" if Role.UP in said else "down"
-    ways = {way for proof in told.proofs if (way := _way(proof))}
-    return ways == {wanted}
-
-
-def _way(proof: Proof) -> str:
-    statement = proof.statement
-    if isinstance(statement, TrendStatement):
-        return statement.direction
-    if isinstance(statement, ChangeStatement):
-        if isinstance(statement.from_, Decimal) and isinstance(statement.to, Decimal):
-            return "up" if statement.to > statement.from_ else "down"
-        return statement.direction or ""
-    return ""
-
-
 def _is_said(desk: Desk, clause: Clause, place: int, told: Told) -> bool:
     """Whether a token that is no number is one of the statements' or of their records."""
     token = clause.tokens[place]
     low = token.text.casefold()
+    if token.kind is Kind.NUMBER and token.stems and names_thing(clause.tokens, place):
+        return any(_is_labelled(desk, proof, token) for proof in told.proofs)
     if names_thing(clause.tokens, place) or token.kind is Kind.NAME:
         return (
             low in told.names
@@ -173,6 +172,17 @@ def _is_said(desk: Desk, clause: Clause, place: int, told: Told) -> bool:
             return True
 
 
+def _is_labelled(desk: Desk, proof: Proof, token: Token) -> bool:
+    """Whether a thing's number is the one that a statement is about: the 2 of "partition 2"."""
+    subject = names_in(" ".join(proof.texts))
+    if any(char.isdigit() for char in proof.subject):
+        return token.text.casefold() in subject
+    places = {(record.call, record.place) for record in proof.records}
+    return token.text.casefold() in subject or any(
+        (call.id, place) in places for call in proof.calls for place in desk.places(call, token)
+    )
+
+
 def _is_asked(desk: Desk, told: Told, token: Token) -> bool:
     return any(desk.is_about(call, token) for proof in told.proofs for call in proof.calls)
 
@@ -183,7 +193,25 @@ def _stands_at(proof: Proof, token: Token, *, edge: bool = False) -> bool:
     assert moment is not None
     if any(moment.matches(at) for at in _moments(proof, edge=edge)):
         return True
-    return any(record.stands_at(moment) for record in proof.records)
+    return any(record.stands_at(moment) for record in (*proof.records, *_readings(proof)))
+
+
+def _readings(proof: Proof) -> Iterator[RecordView]:
+    """The readings between the ends of a change: those of its subject and attribute."""
+    if not isinstance(proof.statement, ChangeStatement):
+        return
+    subjects = {record.subject for record in proof.records}
+    for call in proof.calls:
+        for record in call.records:
+            if (
+                record.at is not None
+                and record.subject in subjects
+                and any(
+                    item.number is not None and proof.attribute & item.names
+                    for item in record.fields
+                )
+            ):
+                yield record
 
 
 def _moments(proof: Proof, *, edge: bool) -> Iterator[datetime]:
@@ -191,76 +219,14 @@ def _moments(proof: Proof, *, edge: bool) -> Iterator[datetime]:
     window = getattr(proof.statement, "window", None)
     if at is not None:
         yield at
+    for call in proof.calls if edge else ():
+        for _, text in call.arguments:
+            asked = (moment.instant() for moment in find_moments(text))
+            yield from (moment for moment in asked if moment is not None)
     scopes = (call.call.envelope.scope.window for call in proof.calls) if edge else ()
     for one in (window, *scopes):
         if one is not None:
             yield from (one.start, one.end)
-
-
-Holding = tuple[Proof, int]
-"""A proof that holds a number, and how: 2 as its value, 1 in a record of its own."""
-
-
-def _holding(figure: Figure, told: Told) -> tuple[Holding, ...]:
-    stated = figure.stated
-    found: list[Holding] = []
-    for proof in told.proofs:
-        if any(_same(stated, number, unit) for number, unit in _numbers(proof)):
-            found.append((proof, 2))
-        elif _in_records(figure, proof):
-            found.append((proof, 1))
-    exact = tuple(item for item in found if item[1] == 2)
-    return exact or tuple(found)
-
-
-def _same(stated: Stated, number: Decimal, unit: str) -> bool:
-    if stated.unit and unit:
-        return agrees(stated, number, unit)
-    if stated.unit and unit_of(stated.unit):
-        return False
-    return agrees(Stated(stated.number, "", stated.about), number, "")
-
-
-def _numbers(proof: Proof) -> Iterator[tuple[Decimal, str]]:
-    """The numbers that a statement gives as its own, each with its unit, or its records' unit."""
-    statement = proof.statement
-    unit = str(getattr(statement, "unit", None) or "") or _unit_held(proof)
-    if isinstance(statement, ValueStatement | CountStatement):
-        value = statement.value
-        if isinstance(value, Decimal):
-            yield value, unit
-        elif isinstance(value, str):
-            number, own = read_number(value)
-            if number is not None:
-                yield number, own or unit
-    if isinstance(statement, ChangeStatement):
-        for end in (statement.from_, statement.to):
-            if isinstance(end, Decimal):
-                yield end, unit
-
-
-def _unit_held(proof: Proof) -> str:
-    """The one unit of the attribute's fields in the records that prove it."""
-    units = {
-        item.unit
-        for record in proof.records
-        for item in record.fields
-        if item.number is not None and not item.loose and item.names & proof.attribute
-    }
-    return next(iter(units)) if len(units) == 1 else ""
-
-
-def _in_records(figure: Figure, proof: Proof) -> bool:
-    """Whether a record of the proof holds the number in a field that the words beside it name."""
-    near = near_words(figure)
-    words = frozenset(other for word in near.all for other in kin(word))
-    for record in proof.records:
-        for item in record.fields:
-            if item.number is None or not _same(figure.stated, item.number, item.unit):
-                continue
-            if item.names & words or item.tight & words:
-                return True
-    return False
 
 
 def _goes_with(
@@ -270,7 +236,7 @@ def _goes_with(
     moment = attached_moment(figure)
     beside = _name_beside(desk, clause, figure.place, told)
     return any(
-        _is_subject(desk, proof, beside)
+        (_is_subject(desk, proof, beside) or _is_told_apart(figure, proof, told))
         and _is_spoken_of(clause, proof)
         and _is_meant(figure, proof)
         and (moment is None or _is_at(proof, figure, moment, how))
@@ -278,20 +244,59 @@ def _goes_with(
     )
 
 
+def _is_told_apart(figure: Figure, proof: Proof, told: Told) -> bool:
+    """Whether the words right behind a number name its statement's subject and no other's.
+
+    "2688 attempts with timeout and 1204 approved": the name before 1204 is the first number's.
+    """
+    words = frozenset(word for token in near_words(figure).counted for word in token.stems)
+    others = (stems_of(other.subject) for other in told.proofs if other.subject != proof.subject)
+    return bool(words & (stems_of(proof.subject) - frozenset().union(*others)))
+
+
 def _is_meant(figure: Figure, proof: Proof) -> bool:
-    """Whether the words beside a number mean its statement's attribute, and no other field."""
+    """Whether the words beside a number mean its statement's attribute, and no other field.
+
+    Of a whole ("4 of its 5 nodes hold data") only the words that it counts: what follows is of the
+    part.
+    """
     if not proof.attribute or not proof.records:
         return True
-    near = near_words(figure)
+    near = _near(figure)
     return any(
-        is_meant_best(proof.attribute, record, near, figure.stated) for record in proof.records
+        is_meant_best(proof.attribute | _called(figure, proof, record), record, near, figure.stated)
+        for record in proof.records
     )
 
 
+def _near(figure: Figure) -> Near:
+    near = near_words(figure)
+    if not is_whole(figure):
+        return near
+    words = frozenset(word for token in near.counted[:1] for word in token.stems)
+    return replace(near, all=words, next=words)
+
+
+def _called(figure: Figure, proof: Proof, record: RecordView) -> frozenset[str]:
+    """The whole name of the fields that hold the number and are called as the attribute is."""
+    names = (
+        item.names
+        for item in record.fields
+        if item.number is not None
+        and not item.loose
+        and proof.attribute <= item.names
+        and is_same(figure.stated, item.number, item.unit)
+    )
+    return frozenset().union(*names)
+
+
 def _is_spoken_of(clause: Clause, proof: Proof) -> bool:
-    """Whether the clause names what the statement is about, or any word of it."""
+    """Whether the clause names what the statement is about, or any word of it.
+
+    What a call was asked about need not be named again.
+    """
     subject = proof.subject.casefold()
-    if not subject:
+    if not subject or any(subject in call.about_names for call in proof.calls):
         return True
     said = " ".join(token.text for token in (*clause.tokens, *clause.topics)).casefold()
     words = [word for word in (*subject.split(), *parts_of(subject)) if len(word) >= NAMING_CHARS]
@@ -308,24 +313,41 @@ def _name_beside(desk: Desk, clause: Clause, place: int, told: Told) -> Token | 
     A plain word that is a value or a subject of the evidence names too; an attribute names nothing.
     """
     tokens = clause.tokens
+    behind = _of_name(tokens, place)
+    if behind is not None:
+        return behind
     places: list[int] = [*range(place - 1, -1, -1), *range(place + 1, len(tokens))]
     for at in places:
         if _names(desk, tokens, at) and not _is_attribute(tokens[at], told):
             return tokens[at]
-    return clause.topics[-1] if clause.topics else None
+    subjects = {proof.subject.casefold() for proof in told.proofs}
+    meant = (token for token in reversed(clause.topics) if token.text.casefold() in subjects)
+    return next(meant, clause.topics[-1] if clause.topics else None)
+
+
+def _of_name(tokens: tuple[Token, ...], place: int) -> Token | None:
+    """The name that a number is said to be of: "15042 ms of /pay"."""
+    behind = [token for token in tokens[place + 1 : place + 4] if token.text.casefold() != "the"]
+    if len(behind) > 1 and behind[0].text.casefold() == "of" and behind[1].kind is Kind.NAME:
+        return behind[1]
+    return None
 
 
 def _names(desk: Desk, tokens: tuple[Token, ...], place: int) -> bool:
     token = tokens[place]
+    if token.kind is Kind.NUMBER and not token.stems:
+        return False
     return names_thing(tokens, place) or (
         token.kind is Kind.WORD and token.role is Role.CONTENT and desk.is_value(token)
     )
 
 
 def _is_attribute(token: Token, told: Told) -> bool:
+    """Whether a name is an attribute of a statement, or the value of one: that names nothing."""
     low = token.text.casefold()
     return any(
         low == str(getattr(proof.statement, "attribute", None) or "").casefold()
+        or low == _text_of(proof)
         for proof in told.proofs
     )
 
@@ -342,7 +364,11 @@ def _is_subject(desk: Desk, proof: Proof, name: Token | None) -> bool:
     if name.text.isalpha() and stems_of(name.text) <= stems_of(" ".join(proof.texts)):
         return True
     held = any(desk.places(call, name) for call in proof.calls)
-    return not held and any(desk.is_about(call, name) for call in proof.calls)
+    kind = not any(
+        low == record.subject.casefold() for call in desk.wide for record in call.records
+    )
+    about = any(desk.is_about(call, name) for call in proof.calls)
+    return about and (not held or (kind and name.text.isalpha()))
 
 
 def _is_at(proof: Proof, figure: Figure, moment: Token, how: int) -> bool:
@@ -352,9 +378,9 @@ def _is_at(proof: Proof, figure: Figure, moment: Token, how: int) -> bool:
         return moment.moment.matches(at)
     holding = [
         record
-        for record in proof.records
+        for record in (*proof.records, *_readings(proof))
         if any(
-            item.number is not None and _same(figure.stated, item.number, item.unit)
+            item.number is not None and is_same(figure.stated, item.number, item.unit)
             for item in record.fields
         )
     ]
@@ -383,13 +409,19 @@ def _in_order(matched: list[tuple[Figure, tuple[Holding, ...]]], told: Told) -> 
 
 def _lead(figure: Figure, proof: Proof, told: Told) -> int:
     """How many more words beside a number speak for its statement than for a rival of one subject."""
-    near = near_words(figure)
+    near = _near(figure)
     words = frozenset(other for word in near.all for other in kin(word))
     rivals = [
         other
         for other in told.proofs
         if other.subject == proof.subject and other.attribute != proof.attribute
     ]
-    own = [len(words & (proof.attribute - other.attribute)) for other in rivals]
-    theirs = [len(words & (other.attribute - proof.attribute)) for other in rivals]
+    close = frozenset(other for word in near.next for other in kin(word))
+    own = [_weight(words, close, proof.attribute - other.attribute) for other in rivals]
+    theirs = [_weight(words, close, other.attribute - proof.attribute) for other in rivals]
     return min((mine - yours for mine, yours in zip(own, theirs, strict=True)), default=0)
+
+
+def _weight(words: frozenset[str], close: frozenset[str], names: frozenset[str]) -> int:
+    """How much some words speak for a name; those right beside the number count three times."""
+    return len(words & names) + 2 * len(close & names)

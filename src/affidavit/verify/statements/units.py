@@ -104,6 +104,14 @@ _NAMED: Final[Mapping[str, str]] = MappingProxyType(
 _ANNOTATION: Final = re.compile(r"\{[^{}]{0,80}\}")
 
 
+_COUNTED: Final = re.compile(r"[A-Za-z]{4,24}/(s|sec|second|min|minute|h|hour)", re.IGNORECASE)
+"""So many things a second: `requests/s`, `messages/min`."""
+_PER: Final[Mapping[str, str]] = MappingProxyType(
+    {"s": "/s", "sec": "/s", "second": "/s", "min": "/min", "minute": "/min", "h": "/h",
+     "hour": "/h"}
+)  # fmt: skip
+
+
 def unit_of(text: str) -> Unit | None:
     """The unit with that name, or None when the word only counts things or is not known.
 
@@ -111,7 +119,10 @@ def unit_of(text: str) -> Unit | None:
     """
     if "{" in text:
         text = _ANNOTATION.sub("", text)
-    return UNITS.get(text) or UNITS.get(text.lower())
+    known = UNITS.get(text) or UNITS.get(text.lower())
+    if known is None and (counted := _COUNTED.fullmatch(text)):
+        return UNITS[_PER[counted[1].lower()]]
+    return known
 
 
 def named_unit(words: tuple[str, ...]) -> str:

@@ -1,0 +1,329 @@
+"""A sentence that its own statements refute: the right atoms, put together wrongly.
+
+Words can all be found in records and still say something else than what was stated. Where every
+statement of a sentence is proved, the sentence may not name another thing in place of theirs, deny
+their state, turn their change round, give their number to another attribute or moment, or call the
+smaller of two numbers the larger. Only able to refuse.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+from affidavit.contract.statement import ChangeStatement
+from affidavit.contract.violations import SupportCode
+from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.figures import Figure, figures_of, is_whole, near_words
+from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.moving import way_of, ways_of
+from affidavit.verify.prose.numbering import names_thing
+from affidavit.verify.prose.proofs import Proof, Told
+from affidavit.verify.prose.relating import comparing
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.records import CallView
+from affidavit.verify.statements.select import kin
+from affidavit.verify.statements.units import agrees
+from affidavit.verify.statements.words import is_within, names_in, stems_of
+
+Tokens = tuple[Token, ...]
+
+
+def conflict(
+    desk: Desk, tokens: Tokens, told: Told, topics: Tokens
+) -> tuple[SupportCode, str] | None:
+    """The code against a statement that turns its own proofs, and what it is about; None for none."""
+    clause = Clause(tokens, topics)
+    exact = tuple(
+        (figure, tuple(proof for proof in told.proofs if _is_value(figure, proof)))
+        for figure in figures_of(clause)
+        if not (figure.token.stems and names_thing(tokens, figure.place))
+    )
+    checks = (
+        (SupportCode.SUBJECT_REFUTED, _other_subject(desk, clause, told)),
+        (SupportCode.SUBJECT_REFUTED, _other_number(tokens, told)),
+        (SupportCode.NEGATION_REFUTED, _denied(tokens, told)),
+        (SupportCode.DIRECTION_REFUTED, _turned(tokens, told)),
+        (SupportCode.DIRECTION_REFUTED, _against_way(tokens, exact, told)),
+        (SupportCode.NUMBER_REFUTED, _other_attribute(exact, told)),
+        (SupportCode.TIME_REFUTED, _other_moment(tokens, exact, told)),
+        (SupportCode.NUMBER_REFUTED, _part_above_whole(tokens)),
+        (SupportCode.DIRECTION_REFUTED, _wrongly_compared(tokens)),
+    )
+    return next(((code, what) for code, what in checks if what), None)
+
+
+def _number_of(proof: Proof) -> Decimal | None:
+    value = getattr(proof.statement, "value", None)
+    return value if isinstance(value, Decimal) else None
+
+
+def _is_value(figure: Figure, proof: Proof) -> bool:
+    value = _number_of(proof)
+    if value is None:
+        return False
+    stated = figure.stated
+    unit = str(getattr(proof.statement, "unit", None) or "")
+    return value == stated.number or (bool(unit) and agrees(stated, value, unit))
+
+
+# --- Subjects ---------------------------------------------------------------------------------
+
+
+def _other_subject(desk: Desk, clause: Clause, told: Told) -> str:
+    """A thing of the evidence that is named where the statements are about other things.
+
+    Either their calls hold none of the things named, or none of their subjects is named and what is
+    named stands in none of their records.
+    """
+    things = {record.subject.casefold() for call in desk.wide for record in call.records}
+    named = [token for token in clause.tokens if token.text.casefold() in things - {""}]
+    if not named:
+        return ""
+    calls = tuple(call for proof in told.proofs for call in proof.calls)
+    known = [
+        token
+        for place, token in enumerate(clause.tokens)
+        if names_thing(clause.tokens, place) and any(_holds(call, token) for call in desk.wide)
+    ]
+    if not any(_holds(call, token) for call in calls for token in (*known, *named)):
+        return named[0].text
+    subjects = [proof.subject.casefold() for proof in told.proofs]
+    if not all(subjects) or any(_is_said(subject, clause) for subject in subjects):
+        return ""
+    asked = any(subject in call.about_names for subject in subjects for call in calls)
+    listed = {record.subject.casefold() for call in calls for record in call.records}
+    for token in named:
+        low = token.text.casefold()
+        if asked and low not in listed:
+            continue
+        if low not in told.names and not any(is_within(low, name) for name in told.names):
+            return token.text
+    return ""
+
+
+def _holds(call: CallView, token: Token) -> bool:
+    low = token.text.casefold()
+    return low in call.by_name or low in call.by_owner or low in call.about_names
+
+
+def _is_said(subject: str, clause: Clause) -> bool:
+    """Whether a clause names a subject: whole, by what owns it or ends it, or by a plain word."""
+    tokens = (*clause.tokens, *clause.topics)
+    said = " ".join(token.text for token in tokens).casefold()
+    for word in subject.split():
+        if word in said:
+            return True
+        for token in tokens:
+            low = token.text.casefold()
+            if len(low) >= SAID_CHARS and (is_within(low, word) or word.endswith(f".{low}")):
+                return True
+            if word.isalpha() and stems_of(word) & (token.stems | stems_of(low)):
+                return True
+    return False
+
+
+SAID_CHARS: Final = 3
+"""A shorter beginning of a name names nothing."""
+
+
+_NUMBERED: Final = re.compile(r"(?:[A-Za-z]{1,30}[ .#:_-])?(\d{1,12})")
+
+
+def _other_number(tokens: Tokens, told: Told) -> str:
+    """A thing's number ("partition 5") that no statement has, where all are about numbered things."""
+    found = [_NUMBERED.fullmatch(proof.subject.strip()) for proof in told.proofs]
+    numbers = {match[1] for match in found if match}
+    if not found or not all(found):
+        return ""
+    held = names_in(" ".join(text for proof in told.proofs for text in proof.texts)) | numbers
+    said = {token.text for token in tokens}
+    for place, token in enumerate(tokens):
+        labelled = token.kind is Kind.NUMBER and token.stems and names_thing(tokens, place)
+        if labelled and token.text.casefold() not in held and not numbers <= said:
+            return token.text
+    return ""
+
+
+# --- States and directions --------------------------------------------------------------------
+
+_DENIAL_REACH: Final = 2
+"""A "not" stands within so many words before the state that it denies."""
+
+
+def _denied(tokens: Tokens, told: Told) -> str:
+    """A proved state with a "not" before it."""
+    for proof in told.proofs:
+        statement = proof.statement
+        value = getattr(statement, "value", getattr(statement, "set", None))
+        if not isinstance(value, str) or getattr(statement, "operator", "=") != "=":
+            continue
+        for place, token in enumerate(tokens):
+            before = tokens[max(0, place - _DENIAL_REACH) : place]
+            if token.text.casefold() == value.casefold() and any(
+                item.kind is Kind.WORD and item.text.casefold() in _NOT for item in before
+            ):
+                return token.text
+    return ""
+
+
+_NOT: Final = frozenset("not never isn't wasn't aren't weren't 不 未 没有 并非 不是".split())
+
+
+def _turned(tokens: Tokens, told: Told) -> str:
+    """A change told from its end to its beginning: "from on to off" of one from off to on."""
+    for proof in told.proofs:
+        statement = proof.statement
+        if not isinstance(statement, ChangeStatement):
+            continue
+        ends = _end_of(tokens, _FROM), _end_of(tokens, _TO)
+        if not all(ends) or statement.from_ is None or statement.to is None:
+            continue
+        first, last = ends
+        assert first is not None
+        assert last is not None
+        if _is_end(first, statement.to) and _is_end(last, statement.from_):
+            return first.text
+    return ""
+
+
+_FROM: Final = frozenset("from 从 由".split())
+_TO: Final = frozenset("to 到 至 为 成 升至 降至".split())
+_SKIPPED: Final = frozenset("a an the about its value baseline of average roughly".split())
+
+
+def _end_of(tokens: Tokens, marks: frozenset[str]) -> Token | None:
+    for place, token in enumerate(tokens):
+        if token.text.casefold() not in marks:
+            continue
+        for behind in tokens[place + 1 : place + 6]:
+            if behind.text.casefold() not in _SKIPPED and behind.kind is not Kind.SIGN:
+                return behind
+    return None
+
+
+def _is_end(token: Token, end: object) -> bool:
+    if isinstance(end, Decimal):
+        return token.stated is not None and token.stated.number == end
+    return token.text.casefold() == str(end).casefold()
+
+
+def _against_way(
+    tokens: Tokens, exact: tuple[tuple[Figure, tuple[Proof, ...]], ...], told: Told
+) -> str:
+    """ "up from 9" of two proved readings of which the later is the smaller."""
+    held = tuple(proof for _, proofs in exact for proof in proofs)
+    ways = set(ways_of(Told(held)))
+    for place, token in enumerate(tokens):
+        way = way_of(tokens, place)
+        said = {Role.UP: "up", Role.DOWN: "down"}.get(way) if way else None
+        if said and len(ways) == 1 and said not in ways and token.role is not way:
+            return token.text
+    return ""
+
+
+# --- Numbers ----------------------------------------------------------------------------------
+
+
+def _other_attribute(exact: tuple[tuple[Figure, tuple[Proof, ...]], ...], told: Told) -> str:
+    """A proved number right beside the name of another proved number of the same subject."""
+    for figure, proofs in exact:
+        if len(proofs) != 1 or is_whole(figure):
+            continue
+        own = proofs[0]
+        near = near_words(figure)
+        words = frozenset(other for word in near.next for other in kin(word))
+        rivals = [
+            proof
+            for proof in told.proofs
+            if proof.subject == own.subject
+            and _number_of(proof) not in {None, _number_of(own)}
+            and proof.attribute != own.attribute
+        ]
+        for rival in rivals:
+            mine, theirs = own.attribute - rival.attribute, rival.attribute - own.attribute
+            if mine and theirs and words & theirs and not words & mine:
+                return figure.token.text
+    return ""
+
+
+def _other_moment(
+    tokens: Tokens, exact: tuple[tuple[Figure, tuple[Proof, ...]], ...], told: Told
+) -> str:
+    """A proved number beside the moment of another proved number of the same subject."""
+    for figure, proofs in exact:
+        if len(proofs) != 1 or (at := _at(proofs[0])) is None:
+            continue
+        moment = _moment_behind(tokens, figure.place)
+        if moment is None or moment.moment is None or moment.moment.matches(at):
+            continue
+        others = (
+            _at(proof)
+            for proof in told.proofs
+            if proof.subject == proofs[0].subject and proof is not proofs[0]
+        )
+        if any(other is not None and moment.moment.matches(other) for other in others):
+            return f"{figure.token.text} at {moment.text}"
+    return ""
+
+
+def _at(proof: Proof) -> datetime | None:
+    at = getattr(proof.statement, "at", None)
+    return at if isinstance(at, datetime) else None
+
+
+def _moment_behind(tokens: Tokens, place: int) -> Token | None:
+    """The first moment behind a number, before the next number, sign or joining word."""
+    for token in tokens[place + 1 : place + 7]:
+        if token.kind is Kind.MOMENT:
+            return token
+        if token.kind in {Kind.NUMBER, Kind.SIGN} or token.text.casefold() in _PARTING:
+            return None
+    return None
+
+
+_PARTING: Final = frozenset(
+    "and but while whereas after before then since 和 而 但 后 之后".split()
+)
+
+
+def _part_above_whole(tokens: Tokens) -> str:
+    """ "5 of its 4 nodes": a part that is more than its whole."""
+    for place, token in enumerate(tokens):
+        behind = [
+            item for item in tokens[place + 1 : place + 5] if item.text.casefold() not in _OWN
+        ]
+        if token.stated is None or len(behind) < 2 or behind[0].text.casefold() != "of":
+            continue
+        whole = behind[1].stated
+        if whole is not None and token.stated.unit == whole.unit:
+            if token.stated.number > whole.number:
+                return token.text
+    return ""
+
+
+_OWN: Final = frozenset("the its their all".split())
+
+
+def _wrongly_compared(tokens: Tokens) -> str:
+    """Two numbers on either side of one comparing word of which it is not true."""
+    places = [(place, operator) for place, operator in comparing(tokens)]
+    numbers = [
+        (place, token) for place, token in enumerate(tokens)
+        if token.kind is Kind.NUMBER and token.stated is not None
+        and not (token.stems and names_thing(tokens, place))
+    ]  # fmt: skip
+    if len(places) != 1 or len(numbers) != 2:
+        return ""
+    place, operator = places[0]
+    (left_at, left), (right_at, right) = numbers
+    assert left.stated is not None
+    assert right.stated is not None
+    if not left_at < place < right_at or left.stated.unit != right.stated.unit:
+        return ""
+    one, two = left.stated.number, right.stated.number
+    holds = one > two if operator == ">" else one < two
+    return "" if holds else tokens[place].text
