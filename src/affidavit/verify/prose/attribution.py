@@ -29,7 +29,9 @@ _TOWARDS: Final = frozenset("对 向 在 为 将 把 由".split())
 _BEING: Final = frozenset(
     "is are was were be been went goes became remains stays 处于 是 为 已 被 均 都 仍 turned came".split()
 )
-_IDENTITY: Final = frozenset("name id identifier key pid uid".split())
+_IDENTITY: Final = frozenset(
+    "name id identifier key pid uid object resource entity subject".split()
+)
 
 
 def misattributed(clause: Clause, bindings: list[Binding]) -> str:

@@ -19,6 +19,7 @@ from affidavit.verify.prose import (
 from affidavit.verify.prose.binding import bind, content_of
 from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses, split_statements
 from affidavit.verify.prose.conflicting import conflict
+from affidavit.verify.prose.contrasts import read_contrast
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.dividing import divide, pair
 from affidavit.verify.prose.lexicon import Role
@@ -183,6 +184,13 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
 
     What neither way proves is refused as it was the first time.
     """
+    contrast = read_contrast(clause)
+    if contrast is not None:
+        for part in contrast.sides:
+            _check_part(sheet, part, effect=effect)
+        if not contrast.holds:
+            sheet.refuse(SupportCode.DIRECTION_REFUTED, "(compared)")
+        return
     pairs = tuple(pair(clause))
     if pairs:
         for part in pairs:

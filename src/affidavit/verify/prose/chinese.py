@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from affidavit.verify.prose import hanzi
 from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.neutral import NEUTRAL
 from affidavit.verify.statements.units import UNITS
 from affidavit.verify.statements.words import stem
 
@@ -34,7 +36,7 @@ _FREE: Final = (
     "耗时 花费 历时 长达 达 达到  为止 以来 日志 可以 可 能 能够 会 要 需 需要 应 应该 请 请求数 回 "
     "   变        查看 读取 读 采集 取 取得 获得 获取 拿到 标记 标为 "
     "标出 命中 匹配 符合 一致 相符 吻合 同 一样 一行 最后一行 一侧的 这里 那里 哪里 何时 何处 什么 谁 如何 "
-    "怎么 是否 多少 几个 吗 呢 吧 了解 知道 点 分 秒 年 月 日 号 时长              "
+    "怎么 为何 为什么 为啥 何以 何故 怎样 有没有 是不是 能否 是否 多少 几个 吗 呢 吧 了解 知道 点 分 秒 年 月 日 号 时长              "
     "较 比 更 很 非常 十分 比较 相当 极 太 稍 略  几乎  全量 其它 上述 下述 以上 以下 如下 上面 下面 "
     "前述 所述 所示 所列 列表 清单 结论 分析 诊断 本报告 说法 表示 意味着 意思 时点 节奏 间隔 每次 每隔 隔 "
     "   一段 段落 之外 除 除了 之内 以内 以外 里面 中间 旁边 附近 第 编 副 首 尾 头 位置 地方    "
@@ -42,21 +44,21 @@ _FREE: Final = (
 )
 _ROLE_WORDS: Final[Mapping[Role, str]] = MappingProxyType(
     {
-        Role.NEGATION: "没有 没 未 不 无 未查到 未发现 未见 未找到 没有查到 没有发现 没有找到 没查到 无法 不能 未能 不可 不再 并未 并没有 从未 不足 不到 未被 不是 尚未 还没 缺少 缺乏 无权限 不通过 不通 不了 不存在",
-        Role.EVERY: "所有 全部 每 每个 每次 每条 每台 每一 各 各个 都 均 皆 全 全都 一律 任何 两者 均为 都是 无一例外",
-        Role.ONLY: "只 仅 仅有 只有 仅仅 唯一 仅在 只在",
+        Role.NEGATION: "没有 没 未 不 无 未查到 未发现 未见 未找到 没有查到 没有发现 没有找到 没查到 无法 不能 未能 不可 不再 并未 并没有 从未 不足 不到 未被 不是 尚未 还没 缺少 缺乏 无权限 不通过 不通 不了 不存在 未通过 没通过 并非 绝非 未能 未获 未见到 没有看到 没有记录 没有返回 未返回 未出现 没有出现 未发生 没有发生 为空 返回为空 结果为空 空空如也 未命中 没命中 没有命中 没有匹配到 未匹配到 未匹配 没有匹配",
+        Role.EVERY: "所有 全部 每 每个 每次 每条 每台 每一 各 各个 都 均 皆 全 全都 一律 任何 两者 均为 都是 无一例外 各有 各为 各自都 全部来自 均来自 都来自 均在 都在 均处于 都处于 均已 都已 全数 二者都 两者都",
+        Role.ONLY: "只取回 只读到 只 仅 仅有 只有 仅仅 唯一 仅在 只在",
         Role.NONE: "毫无 没有任何 无任何 一个也没有",
         Role.MOST: "大多数 多数 大部分 主要是 绝大多数 绝大部分",
-        Role.UP: "上升 升至 升到 上升到 上升至 增加 增加到 增加至 增长 增长到 增至 增到 上涨 涨到 涨至 攀升 飙升 飙升至 提高 提高到 升高 升高到 激增 扩到 翻倍 走高 暴涨",
-        Role.DOWN: "下降 下降到 下降至 降至 降到 减少 减少到 减至 降低 降低到 跌至 跌到 下跌 回落 回落到 回落至 走低 骤降 缩减",
+        Role.UP: "上升 升至 升到 上升到 上升至 增加 增加到 增加至 增长 增长到 增至 增到 上涨 涨到 涨至 攀升 飙升 飙升至 提高 提高到 升高 升高到 激增 扩到 翻倍 走高 暴涨 升 升为 增为 涨 抬升 抬升到 升破 陡增 突增 突增到 突增至 陡增到 激增到 激增至 跃升到 跃升至 攀升到 攀升至",
+        Role.DOWN: "下降 下降到 下降至 降至 降到 减少 减少到 减至 降低 降低到 跌至 跌到 下跌 回落 回落到 回落至 走低 骤降 缩减 降 落到 落至 跌落 减到 滑落到 骤降至 降为 减为",
         Role.FLAT: "维持 保持在 维持在 稳定 稳定在 不变 平稳 持平",
         Role.MORE: "超过 高于 大于 多于 不低于 不少于 至少 以上 不小于 超出 逾",
         Role.LESS: "低于 小于 少于 不超过 不高于 至多 最多 以下 不大于 不足 未超过",
         Role.ABOUT: "约 大约 大概 左右 近 将近 接近 差不多",
         Role.HEDGE: "可能 也许 或许 大概率 疑似 似乎 好像 看来 应该是 推测 估计 猜测 怀疑 想必 多半",
-        Role.CAUSED_BY: "因为 由于 原因是 原因在于 是因为 源于 源自 起因于 起因是 归因于 出自 由…引起 根因是 根本原因是 根源是 在于",
+        Role.CAUSED_BY: "原因为 起因为 原因就是 因而由 归咎于 肇因于 因为 由于 原因是 原因在于 是因为 源于 源自 起因于 起因是 归因于 出自 由…引起 根因是 根本原因是 根源是 在于",
         Role.CAUSES: "导致 导致了 造成 造成了 引起 引起了 引发 引发了 致使 使得 从而 因此 所以 因而 于是 以致 触发 触发了 让 使 拖垮 拖慢 压垮 打满 耗尽了 占满了 阻塞了 带来",
-        Role.UNKNOWN: "尚不清楚 不清楚 未知 不明 尚不明确 不明确 尚未确定 无法确定 未能确定 不得而知 尚无法确认 无法确认 未确认 看不出 没有显示 未显示 尚待 有待 没有证据 无从得知 未核实",
+        Role.UNKNOWN: "说不清 尚不清楚 不清楚 未知 不明 尚不明确 不明确 尚未确定 无法确定 未能确定 不得而知 尚无法确认 无法确认 未确认 看不出 没有显示 未显示 尚待 有待 没有证据 无从得知 未核实 看不出来 无从判断 无法判断 不可知 不确定 尚未确认 尚不得知 没有说明 未说明 没有给出 并不清楚 仍不清楚 尚未查明 未查明 没有记录到原因",
         Role.BEFORE: "早于 先于",
         Role.AFTER: "晚于",
         Role.FIRST: "最早 首次 第一次 首个 首先 最先 首条 第一个 第一条",
@@ -92,9 +94,9 @@ _GLOSSES: Final = """
 
 def _build() -> Mapping[str, tuple[Role, frozenset[str]]]:
     table: dict[str, tuple[Role, frozenset[str]]] = {
-        word: (Role.FREE, frozenset()) for word in _FREE.split()
+        word: (Role.FREE, frozenset()) for word in (*_FREE.split(), *hanzi.REPORTING.split())
     }
-    for entry in _GLOSSES.replace("\n", "|").split("|"):
+    for entry in (_GLOSSES + hanzi.GLOSSES).replace("\n", "|").split("|"):
         word, *glosses = entry.split() or [""]
         if word:
             known = table.get(word, (Role.CONTENT, frozenset()))[1]
@@ -120,47 +122,78 @@ DIGITS: Final[Mapping[str, int]] = MappingProxyType(
     }
 )  # fmt: skip
 _NUMERAL: Final = re.compile(
-    r"第?[零一二两三四五六七八九十]{1,3}(?=[个条次台名种项行处份起件组批位家页轮段倍天周])"
+    r"第?[零一二两三四五六七八九十]{1,3}"
+    r"(?=[个条次台名种项行处份起件组批位家页轮段倍天周笔封帧道层座间扇辆艘株趟块只张秒])"
+    r"|[一二三四五六七八九]成(?![功为员本长立交份])"
 )
 CJK: Final = re.compile(r"[\u3400-\u9fff]+")
 
 
 def cut(run: str) -> tuple[tuple[str, int], ...]:
-    """A run of Chinese characters as words with their places: longest known match, else the rest.
+    """A run of Chinese characters as words with their places: the fewest words, the fewest gaps.
 
-    Characters that no entry covers are kept together as one piece.
+    Characters that no entry covers are kept together as one piece. Of equal ways the one with the
+    longer word first is taken. Linear in the run.
     """
+    lengths, known = _best(run)
     found: list[tuple[str, int]] = []
     place, loose = 0, 0
     while place < len(run):
-        numeral = _NUMERAL.match(run, place)
-        word = numeral[0] if numeral else _longest(run, place)
-        if not word:
-            place += 1
-            continue
-        if loose < place:
-            found.append((run[loose:place], loose))
-        found.append((word, place))
-        place += len(word)
-        loose = place
+        length = lengths[place]
+        if known[place]:
+            if loose < place:
+                found.append((run[loose:place], loose))
+            found.append((run[place : place + length], place))
+            loose = place + length
+        place += length
     if loose < len(run):
         found.append((run[loose:], loose))
     return tuple(found)
 
 
-def _longest(run: str, place: int) -> str:
-    for length in range(min(_LONGEST, len(run) - place), 0, -1):
-        word = run[place : place + length]
-        if word in WORDS:
-            return word
-    return ""
+GAP_COST: Final = 5
+"""A character that no word covers costs more than two words, so that words are kept whole."""
+WORD_COST: Final = 2
+CHARACTER_COST: Final = 3
+"""A word of one character may be a part of another that is not known."""
+
+
+def _best(run: str) -> tuple[list[int], list[bool]]:
+    """For each place, how long the best piece is that begins there, and whether it is a word."""
+    size = len(run)
+    costs = [0] * (size + 1)
+    lengths, known = [1] * size, [False] * size
+    for place in range(size - 1, -1, -1):
+        costs[place] = costs[place + 1] + GAP_COST
+        numeral = _NUMERAL.match(run, place)
+        for length in range(1, min(_LONGEST, size - place) + 1):
+            counts = numeral is not None and len(numeral[0]) == length
+            if not counts and run[place : place + length] not in WORDS:
+                continue
+            own = 1 if counts else CHARACTER_COST if length == 1 else WORD_COST
+            cost = costs[place + length] + own
+            if cost < costs[place] or (cost == costs[place] and length > lengths[place]):
+                costs[place], lengths[place], known[place] = cost, length, True
+    return lengths, known
+
+
+TENTH: Final = 10
+"""How many per cent 一成 is."""
 
 
 def numeral(word: str) -> int | None:
     """The number that a numeral is, up to ninety-nine, or None. An ordinal (第三) is none."""
+    if word.endswith("成") and len(word) == 2 and word[0] in DIGITS:
+        return DIGITS[word[0]] * TENTH
     if not word or any(sign not in DIGITS for sign in word):
         return None
     if "十" not in word:
         return DIGITS[word] if len(word) == 1 else None
     tens, _, ones = word.partition("十")
     return (DIGITS[tens] if tens else 1) * 10 + (DIGITS[ones] if ones else 0)
+
+
+def is_doer(word: str) -> bool:
+    """Whether an English word is called by what it does (recorder): beside Chinese, a name."""
+    ends = word.endswith(("er", "ers", "or", "ors"))
+    return word.isascii() and ends and stem(word) != word and word not in NEUTRAL

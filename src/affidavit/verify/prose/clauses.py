@@ -53,7 +53,9 @@ class Clause:
         return tuple(
             token
             for place, token in enumerate(self.tokens)
-            if names_thing(self.tokens, place) and not _SHARE.fullmatch(token.text)
+            if names_thing(self.tokens, place)
+            and not _SHARE.fullmatch(token.text)
+            and not _measures(self.tokens, place)
         )
 
     @property
@@ -68,6 +70,24 @@ class Clause:
     def has(self, *roles: Role) -> bool:
         """Whether a word of one of these roles stands in the clause."""
         return any(token.role in roles and token.kind is Kind.WORD for token in self.tokens)
+
+
+UNIT_CHARS_MAX: Final = 4
+"""A longer word behind a number is no unit that only is not known here (kPa, dBm, rpm)."""
+
+
+def _measures(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a name stands right behind a number as its unit: 14 kPa."""
+    token, before = tokens[place], tokens[place - 1] if place else None
+    return (
+        before is not None
+        and before.kind is Kind.NUMBER
+        and before.stated is not None
+        and not before.stated.unit
+        and token.text.isalpha()
+        and len(token.text) <= UNIT_CHARS_MAX
+        and token.start - before.end <= 1
+    )
 
 
 def split_clauses(tokens: tuple[Token, ...]) -> tuple[Clause, ...]:
@@ -138,8 +158,9 @@ def stands_alone(tokens: list[Token]) -> bool:
         return True
     if any(CJK.match(token.text) for token in tokens):
         return any(
-            token.kind in {Kind.NAME, Kind.NUMBER, Kind.QUOTE} or token.role is Role.CONTENT
-            for token in tokens if token.kind is not Kind.SIGN
+            token.kind in {Kind.NAME, Kind.NUMBER, Kind.QUOTE}
+            or (token.kind is Kind.WORD and token.role is Role.CONTENT)
+            for token in tokens
         )  # fmt: skip
     named = any(token.kind is Kind.NAME for token in tokens)
     said = any(token.kind in {Kind.NUMBER, Kind.QUOTE} and not token.spelled for token in tokens)
@@ -195,9 +216,20 @@ def _with_topics(pieces: list[list[Token]]) -> tuple[Clause, ...]:
         if first in _RELATIVE and topics:
             clauses.append(Clause(tuple(piece), topics[-1:], bound=True))
             continue
-        clauses.append(Clause(tuple(piece), topics if inherits else (), bound=starts))
+        bound = starts or (inherits and bool(topics) and _is_chinese(words) and not _counts(words))
+        clauses.append(Clause(tuple(piece), topics if inherits else (), bound=bound))
         topics = own if own and not starts else (topics or own)
     return tuple(clauses)
+
+
+def _is_chinese(words: list[Token]) -> bool:
+    """Whether a clause is Chinese: behind a comma it goes on about the same thing."""
+    return any(CJK.match(token.text) for token in words)
+
+
+def _counts(words: list[Token]) -> bool:
+    """Whether a clause begins with who else it is about: 其余两台, 另一台."""
+    return any(token.text in OTHERS or token.text in {"另", "另一"} for token in words[:2])
 
 
 def speaks_of_others(clause: Clause) -> bool:

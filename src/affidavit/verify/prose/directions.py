@@ -104,7 +104,19 @@ def moves_so(
     if {token.text.casefold() for token in clause.tokens} & _STEADILY:
         steps = zip(series, series[1:], strict=False)
         return all((later >= one) if direction == "up" else (later <= one) for one, later in steps)
-    return direction_of(series) == direction
+    return direction_of(series) == direction or _steps_to(clause, series, direction)
+
+
+def _steps_to(clause: Clause, series: list[Decimal], direction: str) -> bool:
+    """ "rose to 41.0": the reading that is reached lies that way from the one before it."""
+    numbers = [token.stated for token in clause.tokens if token.stated is not None]
+    if len(numbers) != 1 or len(clause.of(Kind.MOMENT)) > 1:
+        return False
+    return any(
+        number == numbers[0].number
+        and ((number > before) if direction == "up" else (number < before))
+        for before, number in zip(series, series[1:], strict=False)
+    )
 
 
 _STEADILY: Final = frozenset(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from affidavit.verify.prose.chinese import CJK
 from affidavit.verify.prose.clauses import Clause, has_verb
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.numbering import names_thing
@@ -66,11 +67,28 @@ def _strong(tokens: Iterator[Token]) -> Token | None:
 
 
 def _says(tokens: list[Token]) -> bool:
-    """Whether a part says anything that can be looked up."""
+    """Whether a part says anything that can be looked up. A moment alone says nothing; nor, in
+    Chinese, does a place or a thing of which nothing is told (west 区)."""
+    said = [token for token in tokens if token.kind is not Kind.SIGN]
+    if all(token.kind is Kind.MOMENT or token.role is Role.FREE for token in said):
+        return any(token.kind in {Kind.NUMBER, Kind.QUOTE, Kind.NAME} for token in said)
+    if _is_bare(said):
+        return False
     return any(
         token.kind in {Kind.NUMBER, Kind.MOMENT, Kind.QUOTE}
         or (token.kind is Kind.WORD and token.role in {Role.CONTENT, Role.UP, Role.DOWN})
         for token in tokens
+    )
+
+
+def _is_bare(said: list[Token]) -> bool:
+    """Whether Chinese words only name something: no name, no number, nothing that happens."""
+    strong = {Kind.NAME, Kind.NUMBER, Kind.QUOTE, Kind.MOMENT}
+    return (
+        any(CJK.match(token.text) for token in said)
+        and not has_verb(said)
+        and not any(token.kind in strong for token in said)
+        and (len(said) < 3 or said[-1].role is Role.FREE)
     )
 
 

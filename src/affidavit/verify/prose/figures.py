@@ -262,7 +262,7 @@ def attached_moment(figure: Figure) -> Token | None:
     moved from or to, the end of the clause's window; else the clause's only moment.
     """
     tokens, place = figure.clause.tokens, figure.place
-    behind = _moment_behind(tokens, place)
+    behind = _moment_behind(tokens, place) or _moment_of(tokens, place)
     if behind is not None:
         return behind
     moments = figure.clause.of(Kind.MOMENT)
@@ -283,6 +283,13 @@ def attached_moment(figure: Figure) -> Token | None:
     if len(moments) == 1 and not inside and not is_edge(figure.clause, moments[0]):
         return moments[0] if moments[0].start < figure.token.start else None
     return None
+
+
+def _moment_of(tokens: tuple[Token, ...], place: int) -> Token | None:
+    """The moment that a Chinese number belongs to: 09:00 的 61%, 09:20 为 66%."""
+    if place < 2 or tokens[place - 1].text not in {"的", "为", "是", "时", "时为"}:
+        return None
+    return tokens[place - 2] if tokens[place - 2].kind is Kind.MOMENT else None
 
 
 def _moment_behind(tokens: tuple[Token, ...], place: int) -> Token | None:

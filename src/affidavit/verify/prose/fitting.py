@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Final
 
 from affidavit.contract.evidence import Row, Value
-from affidavit.verify.prose import others
+from affidavit.verify.prose import others, restating
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.comparing import compares, names_limit
 from affidavit.verify.prose.desk import TOLD, WHOLE
@@ -29,6 +29,7 @@ from affidavit.verify.prose.figures import (
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.quantities import (
     RATIO_NAMES,
+    counts_group,
     has_statistic,
     is_unnamed,
     qualifiers_in,
@@ -187,6 +188,8 @@ def _fits(
             return True
         if is_whole(figure) and (telling(stated) or "total" in field.names):
             return True
+        if counted and counts_group(stated, field, record, _kin_of_all(near.counted)):
+            return True
         if strict or counted:
             continue
         if field.loose and named == 0 and telling(stated):
@@ -194,6 +197,10 @@ def _fits(
         if most == 0 and (telling(stated) or len(numeric) == 1):
             return True
     return _in_name(figure, record)
+
+
+def _kin_of_all(tokens: tuple[Token, ...]) -> frozenset[str]:
+    return frozenset(word for token in tokens if token.kind is Kind.WORD for word in kin_of(token))
 
 
 _INDEXED: Final = re.compile(r"[^\[\]]{1,80}\[\d{1,6}\]")
@@ -368,6 +375,8 @@ def by_comparison(
     near = near_words(figure)
     apart = others.spoken_of(figure.clause, binding, before)
     about = binding.call.about_stems
+    if any(restating.restates(item, figure.stated, figure.operator) for item in binding.records()):
+        return True
     readings = [
         (record, field)
         for record in binding.wider()
@@ -376,6 +385,11 @@ def by_comparison(
     ]
     if not readings:
         return None
+    if all(
+        field.number is not None and restating.is_limit(record, field.number)
+        for record, field in readings
+    ):
+        return False
     if all(_is_number(figure, field) for _, field in readings):
         return None if names_limit(figure) else "=" in figure.operator
     return all(_stands(figure, field, record, about) for record, field in readings)

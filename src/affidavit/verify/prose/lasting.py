@@ -13,6 +13,7 @@ from affidavit.contract.evidence import Value
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
+from affidavit.verify.prose.figures import figures_of
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
@@ -47,6 +48,7 @@ def unproved(desk: Desk, clause: Clause, bindings: list[Binding]) -> str:
     if (
         words & _ALWAYS
         and not _denies_behind(clause)
+        and not _is_measured(clause)
         and not any(_holds_always(desk, clause, item) for item in read)
     ):
         return "always"
@@ -64,6 +66,11 @@ def _denies_behind(clause: Clause) -> bool:
         and any(item.role is Role.NEGATION for item in clause.tokens[place + 1 : place + 2])
         for place, token in enumerate(clause.tokens)
     )
+
+
+def _is_measured(clause: Clause) -> bool:
+    """ "stayed above 60 throughout": a compared number is held against every reading."""
+    return any(figure.operator != "=" for figure in figures_of(clause))
 
 
 def _states(clause: Clause) -> bool:

@@ -12,9 +12,11 @@ from affidavit.verify.prose import (
     extremes,
     lacking,
     lasting,
+    measuring,
     opposites,
     polarity,
     quantifiers,
+    replacing,
     roles,
     vague,
 )
@@ -59,6 +61,11 @@ def check_logic(
     turned = opposites.turned(clause, top)
     if turned:
         sheet.refuse(SupportCode.DIRECTION_REFUTED, f"({turned})")
+    if replacing.is_turned(clause, top):
+        sheet.refuse(SupportCode.DIRECTION_REFUTED, "(from, to)")
+    side = measuring.unsaid(clause, top)
+    if side:
+        sheet.refuse(SupportCode.WORDS_UNBOUND, f"({side})")
     extreme = extremes.unproved(sheet.desk, clause, chosen)
     if extreme:
         sheet.refuse(SupportCode.QUANTIFIER_REFUTED, f"({extreme})")

@@ -114,6 +114,9 @@ KINDS: Final = frozenset(
 """What kind of thing a name may be of; ordinary words of any system."""
 
 
+_KIND_STEMS: Final = frozenset(map(stem, KINDS))
+
+
 def is_label(tokens: tuple[Token, ...], place: int) -> bool:
     """Whether a word only names what a number counts or what kind of thing a name is."""
     token = tokens[place]
@@ -122,7 +125,9 @@ def is_label(tokens: tuple[Token, ...], place: int) -> bool:
     low = token.text.casefold()
     if low.isascii():
         return low in KINDS and (_behind_number(tokens, place) or _before_name(tokens, place))
-    return len(token.stems) > 1 and (_behind_number(tokens, place) or _before_name(tokens, place))
+    return bool(token.stems & _KIND_STEMS) and (
+        _behind_number(tokens, place) or _before_name(tokens, place)
+    )
 
 
 def _behind_number(tokens: tuple[Token, ...], place: int) -> bool:

@@ -69,6 +69,10 @@ _NOT_LABELS: Final = frozenset(
 )
 
 
+_LEADING_ZH: Final = ("为", "成", "到", "至", "了", "达", "过", "于", "出", "率", "量", "数")
+"""A Chinese word that ends so leads to a quantity, and names no thing."""
+
+
 def labelled(tokens: tuple[Token, ...], place: int) -> bool:
     """Whether a bare number is a thing's number: "partition 2", "revision 19", "task 311"."""
     token = tokens[place]
@@ -82,7 +86,9 @@ def labelled(tokens: tuple[Token, ...], place: int) -> bool:
         return False
     if before.kind is Kind.WORD and before.role is not Role.CONTENT and low not in LABELS:
         return False
-    if not before.text.isascii() and before.role is not Role.CONTENT:
+    if not before.text.isascii() and (
+        before.role is not Role.CONTENT or before.text.endswith(_LEADING_ZH)
+    ):
         return False
     if before.kind is Kind.WORD and low.endswith("s") and not low.endswith(("ss", "us", "is")):
         return False

@@ -276,7 +276,7 @@ def succeeds(token: Token) -> bool:
 
 def _tells_success(record: RecordView, token: Token) -> bool:
     """Whether a record says itself that something went well, and not only that it ended."""
-    return bool(record.stems & SUCCEEDING) or not token.text.isascii()
+    return bool(record.stems & SUCCEEDING) or token.text in record.text
 
 
 def _is_denied(tokens: tuple[Token, ...], place: int) -> bool:

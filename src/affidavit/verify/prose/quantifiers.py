@@ -7,6 +7,7 @@ of all.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 from affidavit.contract.evidence import Value
@@ -25,10 +26,15 @@ _STOPS: Final = frozenset(
     "the of is are was were be has have had with in at on for by to from that which who whose gives "
     "give and or 都 均 皆 全 也 为 是".split()
 )
-_EVERY_ZH: Final = frozenset(
-    "所有 全部 每 每个 每次 每条 每台 每一 各 各个 都 均 皆 全 全都 一律 任何 两者 均为 都是".split()
+_BACKWARD_ZH: Final = frozenset(
+    "都 均 皆 全都 一律 全部 全数 均为 都是 都在 均在 都处于 均处于 都已 均已 全部来自 均来自 "
+    "都来自 各有 各为".split()
 )
-_ONLY_ZH: Final = frozenset("只 仅 仅有 只有 仅仅 唯一 仅在 只在".split())
+"""In Chinese these stand behind what they range over."""
+_EVERY_ZH: Final = _BACKWARD_ZH | frozenset(
+    "所有 每 每个 每次 每条 每台 每一 各 各个 全 任何 两者 二者都 两者都 各自都".split()
+)
+_ONLY_ZH: Final = frozenset("只取回 只读到 只 仅 仅有 只有 仅仅 唯一 仅在 只在".split())
 _RANGE_WORDS_MAX: Final = 4
 
 
@@ -76,6 +82,9 @@ def holds_for_all(
         return _told(clause, binding, place) or _twice(clause, binding)
     if clause.tokens[place].text.casefold() == "both" and 2 in listed(clause.tokens):
         return len(binding.allowed) == 2 or len(clause.names) > 1
+    apart = _at_each(desk, clause, binding, place)
+    if apart is not None:
+        return apart
     if _twice(clause, binding):
         return True
     if counted[0] == binding.call.id and counted[1] and _is_them(clause, place, counted[1]):
@@ -117,6 +126,27 @@ def holds_for_all(
     return bool(ranged_over) and all(ranged_over <= found for found in said)
 
 
+_EACH: Final = frozenset("each 各 各有 各自 分别 每".split())
+
+
+def _at_each(desk: Desk, clause: Clause, binding: Binding, place: int) -> bool | None:
+    """ "one on each of 16, 17 and 18 May": every listed moment has as many; None where none is listed."""
+    moments = [token.moment for token in clause.of(Kind.MOMENT) if token.moment is not None]
+    if clause.tokens[place].text.casefold() not in _EACH or len(moments) < 2:
+        return None
+    said = [desk.places(binding.call, token) for token in clause.tokens if _says(token)]
+    held = frozenset.intersection(*said) if said else frozenset()
+    counts = {
+        sum(1 for at in held if binding.call.records[at].stands_at(moment)) for moment in moments
+    }
+    stated = [
+        token.stated.number if token.stated is not None else Decimal(1)
+        for token in clause.tokens[place + 1 : place + 3]
+        if token.stated is not None or token.text in {"一次", "一条", "一个", "一", "one"}
+    ]
+    return 0 not in counts and (not stated or counts == {stated[0]})
+
+
 EVENTS: Final = frozenset(
     stem(word)
     for word in "request requests call calls attempt attempts try tries error errors failure failures event events "
@@ -155,7 +185,9 @@ Counted = tuple[str, frozenset[int]]
 
 
 def _is_them(clause: Clause, place: int, counted: frozenset[int]) -> bool:
-    """Whether "all 3" says how many were counted."""
+    """Whether "all 3" says how many were counted; in Chinese 都 says it of what was just counted."""
+    if _ranges_back(clause.tokens, place) and not any(map(_says, clause.tokens[:place])):
+        return True
     behind = clause.tokens[place + 1 : place + 3]
     return any(token.stated is not None and token.stated.number == len(counted) for token in behind)
 
@@ -190,13 +222,21 @@ def _value(clause: Clause, token: Token) -> bool:
     return names_thing(clause.tokens, place) and token.kind is Kind.NUMBER
 
 
+def _ranges_back(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a Chinese "all" ranges over what stands before it; 全部 may also stand before."""
+    low = tokens[place].text
+    if low not in _BACKWARD_ZH:
+        return False
+    return low[0] in "都均皆各" or any(_says(token) for token in tokens[:place])
+
+
 def _sides(clause: Clause, place: int) -> tuple[list[Token], list[Token]]:
     """The words that say over what ("each unhealthy target"), and the rest of the clause.
 
     In Chinese 都 and 均 stand behind what they range over.
     """
     tokens = clause.tokens
-    if tokens[place].text in {"都", "均", "皆", "均为", "都是"}:
+    if _ranges_back(tokens, place):
         return list(tokens[:place]), list(tokens[place + 1 :])
     ranged: list[Token] = []
     end = place + 1
@@ -240,6 +280,8 @@ def holds_for_only(desk: Desk, clause: Clause, binding: Binding) -> bool:
             "only" in record.stems or "仅" in record.text or "只" in record.text
             for record in binding.records()
         )
+    if _is_amount(clause) and not _is_one(clause):
+        return True
     call = binding.call
     if call.call.envelope.truncated:
         return False
@@ -266,6 +308,13 @@ def _is_one(clause: Clause) -> bool:
     place = only_of(clause)
     behind = clause.tokens[place + 1 : place + 2] if place is not None else ()
     return any(token.text.casefold() in _ONES for token in behind)
+
+
+def _is_amount(clause: Clause) -> bool:
+    """Whether "only" weighs the number behind it ("only 3.9G"), which is checked by itself."""
+    place = only_of(clause)
+    behind = clause.tokens[place + 1 : place + 2] if place is not None else ()
+    return any(token.kind is Kind.NUMBER for token in behind)
 
 
 def _counts_one(desk: Desk, clause: Clause, binding: Binding) -> bool:

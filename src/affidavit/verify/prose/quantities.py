@@ -92,6 +92,19 @@ def qualifiers_in(words: frozenset[str]) -> frozenset[int]:
     return frozenset(place for place, group in enumerate(_QUALIFIERS) if group & words)
 
 
+_GROUP_COUNTS: Final = frozenset("n count cnt total num qty".split())
+
+
+def counts_group(stated: Stated, field: Field, record: RecordView, words: frozenset[str]) -> bool:
+    """Whether a column counts the group of a row that is called what is counted (result=timeout)."""
+    if not field.names & _GROUP_COUNTS or stated.unit:
+        return False
+    return any(
+        item.number is None and not item.loose and stems_of(item.text) & words
+        for item in record.fields
+    )
+
+
 def is_unnamed(stated: Stated, field: Field, record: RecordView, about: frozenset[str]) -> bool:
     """Whether a bare number of a field may be in the stated unit, by the words beside it."""
     wanted = unit_of(stated.unit) if stated.unit else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Final
 
 from affidavit.contract.evidence import Row
 from affidavit.verify.prose.binding import Binding
@@ -15,6 +16,7 @@ from affidavit.verify.prose.others import spoken_of
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.counting import group_sizes
 from affidavit.verify.statements.fields import read_number
+from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.units import agrees, named_unit, unit_of
 from affidavit.verify.statements.words import parts_of, stem, stems_of
@@ -61,9 +63,33 @@ def by_count(
         Decimal(envelope.total or envelope.count),
     }:
         return places
-    if number in _whole(figure, binding, before):
+    if number in _whole(figure, binding, before) or number in _sums(binding, places):
         return places
     return None
+
+
+_COUNTS: Final = frozenset(map(stem, "n count cnt total number num qty amount hits".split()))
+"""What a column is called that counts the rows behind a group."""
+
+
+def _sums(binding: Binding, places: frozenset[int]) -> frozenset[Decimal]:
+    """What the counts of several rows come to together, read whole and all of them meant."""
+    rows = [
+        binding.call.records[place] for place in sorted(places)
+        if place not in binding.call.frames
+    ]  # fmt: skip
+    if (
+        len(rows) < 2
+        or binding.call.call.envelope.truncated
+        or len({row.shape for row in rows}) > 1
+    ):
+        return frozenset()
+    columns: dict[str, list[Decimal]] = {}
+    for row in rows:
+        for field in row.fields:
+            if field.number is not None and not field.loose and field.names & _COUNTS:
+                columns.setdefault(field.name, []).append(field.number)
+    return frozenset(sum(found, Decimal()) for found in columns.values() if len(found) == len(rows))
 
 
 def _is_field(figure: Figure, binding: Binding) -> bool:
@@ -75,13 +101,21 @@ def _is_field(figure: Figure, binding: Binding) -> bool:
     near = near_words(figure)
     meant = frozenset(other for word in near.all for other in kin(word))
     given = {token.stated.number for token in figure.clause.tokens if token.stated is not None}
-    rows = [record for record in binding.records() if isinstance(record.fact, Row)]
+    rows = [
+        record for record in binding.records() if isinstance(record.fact, Row) or _is_row(record)
+    ]
     return any(
         field.number is not None and not field.loose and field.number not in given
         and stems_of(field.name.rsplit(".", 1)[-1]) <= meant
         for record in rows
         for field in record.fields
     )  # fmt: skip
+
+
+def _is_row(record: RecordView) -> bool:
+    """Whether a line is a row of a table: several named cells, and no running text beside them."""
+    named = [field for field in record.fields if not field.loose]
+    return len(named) > 2 and len(named) * 2 > len(record.fields)
 
 
 def _whole(figure: Figure, binding: Binding, before: Binding | None) -> frozenset[Decimal]:

@@ -12,7 +12,7 @@ from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import FUNCTION
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
-from affidavit.verify.statements.moments import Moment
+from affidavit.verify.statements.moments import Moment, find_moments
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.words import stem, stems_of
@@ -167,6 +167,10 @@ def bound_moment(desk: Desk, clause: Clause, token: Token, binding: Binding) -> 
     if scope and bounds_window(clause, token):
         if moment.matches(scope.start) or moment.matches(scope.end):
             return True
+    if bounds_window(clause, token) and any(
+        moment.is_like(asked) for asked in find_moments(binding.call.about)
+    ):
+        return True
     if moment.matches(envelope.observed_at) and not (scope and envelope.observed_at == scope.end):
         return True
     records = _eligible(desk, clause, binding)
@@ -256,7 +260,7 @@ def _kind_of(names: frozenset[str]) -> str:
 
 
 NEAR_TOKENS: Final = 6
-"""How many tokens before a moment say what happened at it."""
+"""How many tokens before a moment say what happened at it; in Chinese the two behind it do too."""
 
 
 def _words_near(clause: Clause, token: Token) -> frozenset[str]:
@@ -267,6 +271,10 @@ def _words_near(clause: Clause, token: Token) -> frozenset[str]:
             break
         if item.kind is Kind.WORD:
             near |= item.stems | stems_of(item.text) | {item.text}
+    for item in clause.tokens[place + 1 : place + 3]:
+        if item.kind is not Kind.WORD or item.text.isascii():
+            break
+        near |= item.stems | {item.text}
     return frozenset(near) - FUNCTION
 
 

@@ -68,8 +68,16 @@ def tokenize(text: str) -> tuple[Token, ...]:
     masked = _mask(masked, found)
     masked = _take_durations(masked, found)
     found.extend(_chunks(masked))
+    found = [_doer(token) for token in found] if chinese.CJK.search(text) else found
     found.sort(key=lambda token: token.start)
     return mark_phrases(_rated(_scaled(_united(found))))
+
+
+def _doer(token: Token) -> Token:
+    """In a Chinese sentence an English "recorder" is a name, and not the record that it makes."""
+    low = token.text.casefold()
+    doer = token.kind is Kind.WORD and token.role is Role.FREE and chinese.is_doer(low)
+    return replace(token, role=Role.CONTENT, stems=frozenset({low})) if doer else token
 
 
 def _mask(text: str, found: list[Token]) -> str:
@@ -129,7 +137,8 @@ def _chinese(run: str, start: int) -> Iterator[Token]:
         begin, end = start + place, start + place + len(word)
         number = chinese.numeral(word)
         if number is not None:
-            yield Token(Kind.NUMBER, word, begin, end, stated=Stated(Decimal(number)), spelled=True)
+            stated = Stated(Decimal(number), "%" if word.endswith("成") else "")
+            yield Token(Kind.NUMBER, word, begin, end, stated=stated, spelled=True)
         elif word in SCALES or word in UNITS:
             yield Token(Kind.WORD, word, begin, end, Role.FREE, frozenset({word}))
         else:

@@ -8,7 +8,7 @@ to the stated precision: 02:11:07 is 02:11:07.218, and 12:10 is 12:10:00.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -37,6 +37,15 @@ _TIME: Final = (
 )
 _ZONE: Final = r"(?P<z>Z\b| ?(?:UTC|GMT)\b| ?[+-]\d{2}:?\d{2}\b| ?\+00\b)?"
 
+_DAYS_BETWEEN: Final = r" ?[、，,和与及至到~—–-] ?"
+_DAYS: Final = re.compile(
+    r"(?:(?P<y>20\d{2}) ?年 ?)?(?P<mo>\d{1,2}) ?月 ?(?P<days>\d{1,2}(?: ?[日号])?"
+    rf"(?:{_DAYS_BETWEEN}\d{{1,2}}(?: ?[日号])?(?![\d:.]| ?月)){{1,9}}(?<=[日号])"
+    r"(?: ?\d{1,2}:\d{2}(?::\d{2})?(?:Z| ?UTC)?)?)"
+)
+_DAY: Final = re.compile(rf"(?<![\d:])(?P<d>\d{{1,2}})(?![\d:])(?: ?[日号])?(?: ?{_TIME}{_ZONE})?")
+"""One of the days of such a list, with its time of day where it has one."""
+
 _SHAPES: Final = (
     re.compile(
         rf"(?<![\d.])(?P<y>20\d{{2}})[-/](?P<mo>\d{{2}})[-/](?P<d>\d{{2}})[T ]{_TIME}{_ZONE}"
@@ -49,6 +58,10 @@ _SHAPES: Final = (
     re.compile(rf"(?P<d>\d{{1,2}}) {_MONTH}(?: (?P<y>20\d{{2}}))?,? (?:at )?{_TIME}{_ZONE}"),
     re.compile(
         rf"(?:(?P<y>20\d{{2}}) ?年 ?)?(?P<mo>\d{{1,2}}) ?月 ?(?P<d>\d{{1,2}}) ?[日号] ?的?{_TIME}{_ZONE}"
+    ),
+    re.compile(
+        r"(?<![\d.\-])(?P<y>20\d{2})(?P<mo>[01]\d)(?P<d>[0-3]\d)(?P<h>[01]\d|2[0-3])(?P<m>[0-5]\d)"
+        r"(?P<s>[0-5]\d)(?P<z>Z)?(?![\d.])"
     ),
     re.compile(r"(?<![\d.\-])(?P<y>20\d{2})[-/](?P<mo>\d{2})[-/](?P<d>\d{2})(?![\d\-])"),
     re.compile(rf"\b{_MONTH} {{1,2}}(?P<d>\d{{1,2}})(?!\d|:)(?:,? (?P<y>20\d{{2}}))?"),
@@ -136,9 +149,28 @@ def find_moments(text: str) -> tuple[Moment, ...]:
         found.append(moment)
         return "\0" * len(match[0])
 
+    for item in _elided(text):
+        found.append(item)
+        masked = masked[: item.start] + "\0" * (item.end - item.start) + masked[item.end :]
     for shape in _SHAPES:
         masked = shape.sub(take, masked)
     return tuple(sorted(found, key=lambda moment: moment.start))
+
+
+def _elided(text: str) -> Iterator[Moment]:
+    """Days that share their month (10 月 18、19 和 20 日, 10 月 1 日至 21 日 01:45), each of them."""
+    for match in _DAYS.finditer(text):
+        year, month = match["y"], int(match["mo"])
+        for day in _DAY.finditer(text, match.start("days"), match.end("days")):
+            start = match.start() if day.start() == match.start("days") else day.start()
+            clock, precision = _clock(day.groupdict())
+            if not (1 <= month <= 12 and 1 <= int(day["d"]) <= 31):
+                continue
+            yield Moment(
+                start=start, end=day.end(), text=text[start : day.end()],
+                year=int(year) if year else None, month=month, day=int(day["d"]),
+                clock_s=clock, precision_s=precision, offset=_offset(day["z"]),
+            )  # fmt: skip
 
 
 def _moment(match: re.Match[str]) -> Moment | None:
