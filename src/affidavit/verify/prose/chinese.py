@@ -197,3 +197,11 @@ def is_doer(word: str) -> bool:
     """Whether an English word is called by what it does (recorder): beside Chinese, a name."""
     ends = word.endswith(("er", "ers", "or", "ors"))
     return word.isascii() and ends and stem(word) != word and word not in NEUTRAL
+
+
+def to_english(duration: str) -> str:
+    """A length of time with its units in English letters: 3 分钟 5 秒 is 3 min 5 s."""
+    for chinese_unit, unit in (("个小时", "h"), ("小时", "h"), ("天", "d"), ("分钟", "min"),
+                               ("分", "min"), ("秒", "s"), ("and ", "")):  # fmt: skip
+        duration = duration.replace(chinese_unit, unit)
+    return duration

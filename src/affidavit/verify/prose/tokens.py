@@ -102,7 +102,7 @@ def _take_quotes(text: str, found: list[Token]) -> str:
 def _take_durations(text: str, found: list[Token]) -> str:
     taken: list[Token] = []
     for match in _DURATION.finditer(text):
-        seconds = read_duration(_english(match[0]))
+        seconds = read_duration(chinese.to_english(match[0]))
         if seconds is not None:
             taken.append(
                 Token(Kind.NUMBER, match[0], match.start(), match.end(),
@@ -110,13 +110,6 @@ def _take_durations(text: str, found: list[Token]) -> str:
             )  # fmt: skip
     found.extend(taken)
     return _mask(text, taken)
-
-
-def _english(duration: str) -> str:
-    for chinese_unit, unit in (("个小时", "h"), ("小时", "h"), ("天", "d"), ("分钟", "min"),
-                               ("分", "min"), ("秒", "s"), ("and ", "")):  # fmt: skip
-        duration = duration.replace(chinese_unit, unit)
-    return duration
 
 
 def _chunks(text: str) -> Iterator[Token]:
