@@ -75,9 +75,9 @@ def tokenize(text: str) -> tuple[Token, ...]:
 
 def _doer(token: Token) -> Token:
     """In a Chinese sentence an English "recorder" is a name, and not the record that it makes."""
-    low = token.text.casefold()
-    doer = token.kind is Kind.WORD and token.role is Role.FREE and chinese.is_doer(low)
-    return replace(token, role=Role.CONTENT, stems=frozenset({low})) if doer else token
+    if token.role is not Role.FREE or not chinese.is_doer(token.text.casefold()):
+        return token
+    return replace(token, role=Role.CONTENT, stems=frozenset({token.text.casefold()}))
 
 
 def _mask(text: str, found: list[Token]) -> str:
@@ -178,7 +178,7 @@ def _core(core: str, start: int, *, first: bool) -> Iterator[Token]:
     elif _WORDLIKE.fullmatch(core):
         yield _word(core, start, first=first)
     elif _HYPHENED.fullmatch(core) and _all_general(core):
-        yield _hyphened(core, start)
+        yield Token(Kind.WORD, core, start, end, Role.FREE, frozenset({core.casefold()}))
     else:
         yield Token(Kind.NAME, core, start, end, Role.CONTENT, _name_stems(core))
 
@@ -209,10 +209,6 @@ def _all_general(core: str) -> bool:
         and rest[-1] in _HYPHENED_ENDS
         and all(role_of(stem(part)) is not Role.CONTENT for part in (first, *rest))
     )
-
-
-def _hyphened(core: str, start: int) -> Token:
-    return Token(Kind.WORD, core, start, start + len(core), Role.FREE, frozenset({core.casefold()}))
 
 
 def _word(core: str, start: int, *, first: bool) -> Token:
