@@ -183,11 +183,16 @@ def _words(
     held: list[Token] = []
     unheld: list[Token] = []
     named = is_negative(clause) or clause.measures
+    listed = listed_words(desk, clause) if len(allowed) > 1 else frozenset()
     for token in content_of(clause):
         places = desk.places(call, token, named=named)
         if (
             (places and all(places & found for found in allowed))
-            or (places and token.kind is not Kind.WORD and any(places & found for found in allowed))
+            or (
+                places
+                and (token.kind is not Kind.WORD or token in listed)
+                and any(places & found for found in allowed)
+            )
             or (places and places <= call.frames)
             or (not places and desk.is_about(call, token) and not _happens(token))
         ):
@@ -195,6 +200,21 @@ def _words(
         else:
             unheld.append(token)
     return tuple(held), tuple(unheld)
+
+
+def listed_words(desk: Desk, clause: Clause) -> frozenset[Token]:
+    """The words of a list of things that are called by words ("borealis and calanthe")."""
+    found: set[Token] = set()
+    for place, token in enumerate(clause.tokens):
+        if token.text.casefold() not in _LISTING | {","} or not place:
+            continue
+        sides = clause.tokens[place - 1], *clause.tokens[place + 1 : place + 2]
+        if len(sides) > 1 and all(
+            item.kind is Kind.NAME or (item.kind is Kind.WORD and desk.is_value(item))
+            for item in sides
+        ):
+            found.update(sides)
+    return frozenset(found)
 
 
 def _happens(token: Token) -> bool:

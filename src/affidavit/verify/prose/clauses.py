@@ -112,10 +112,16 @@ def _breaks(tokens: tuple[Token, ...], place: int) -> bool:
     if before.text == "，":
         return True
     if before.text == ",":
-        return not _lists(tokens, place)
+        return not _lists(tokens, place) and not _compares(tokens, place)
     if token.kind is Kind.WORD and low in _BREAKING and before.kind is not Kind.SIGN:
         return True
     return low == "and" and _new_subject(tokens, place)
+
+
+def _compares(tokens: tuple[Token, ...], place: int) -> bool:
+    """ "140 shards, more than b with 112": what is compared belongs to what it is compared with."""
+    behind = [token.text.casefold() for token in tokens[place : place + 2]]
+    return behind[1:] == ["than"] and behind[0].endswith(("er", "more", "less"))
 
 
 def _measured(tokens: tuple[Token, ...]) -> bool:

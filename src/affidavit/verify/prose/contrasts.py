@@ -50,31 +50,33 @@ def _read(
     clause: Clause, left: tuple[Token, ...], right: tuple[Token, ...], *, more: bool
 ) -> Contrast | None:
     first = next((token for token in right if token.kind is not Kind.SIGN), None)
-    if first is None or not _names(first):
+    chinese = any(not token.text.isascii() for token in (*left, *right))
+    if first is None or not _names(first, chinese=chinese):
         return None
     numbers = _numbers(right)
     if not _numbers(left) and len(numbers) == 2:
         left, right = (*left, numbers[0]), tuple(item for item in right if item is not numbers[0])
     others = _parts(right)
     own = _numbers(left)
-    if len(own) != 1 or not others or not any(map(_names, (*left, *clause.topics))):
+    named = any(_names(token, chinese=chinese) for token in (*left, *clause.topics))
+    if len(own) != 1 or not others or not named:
         return None
     if any(len(_numbers(part)) != 1 for part in others):
         return None
     measure = tuple(
         token for token in left
-        if token.kind is Kind.WORD and token.role is Role.CONTENT and not _names(token)
+        if token.kind is Kind.WORD and token.role is Role.CONTENT
+        and not _names(token, chinese=chinese)
     )  # fmt: skip
     sides = tuple(Clause((*measure, *part)) for part in others)
     holds = all(_stands(own[0], _numbers(part)[0], more=more) for part in others)
     return Contrast((Clause(left, clause.topics, clause.bound), *sides), holds)
 
 
-def _names(token: Token) -> bool:
+def _names(token: Token, *, chinese: bool) -> bool:
     """Whether a token names a thing; in Chinese an English word does."""
-    return token.kind is Kind.NAME or (
-        token.kind is Kind.WORD and token.role is Role.CONTENT and token.text.isascii()
-    )
+    word = token.kind is Kind.WORD and token.role is Role.CONTENT and token.text.isascii()
+    return token.kind is Kind.NAME or (chinese and word)
 
 
 def _numbers(tokens: tuple[Token, ...]) -> tuple[Token, ...]:

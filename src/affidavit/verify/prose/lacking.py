@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.verify.prose.binding import Binding
-from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.clauses import Clause, speaks_of_others
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import FUNCTION, Role
 from affidavit.verify.prose.tokens import Kind, Token
@@ -35,6 +35,20 @@ def is_lacking(desk: Desk, clause: Clause, place: int, bindings: list[Binding]) 
         or any(_is_missing(desk, clause, place, denied, item.call) for item in read)
         or _is_none_of(clause, place, bindings)
     )
+
+
+def has_one(desk: Desk, clause: Clause, place: int, bindings: list[Binding]) -> bool:
+    """Whether one of "the others" has what a clause says that none of them has."""
+    denied = _denied(clause, place)
+    if not denied or not speaks_of_others(clause):
+        return False
+    for item in bindings:
+        apart = [desk.places(item.call, token) for token in clause.topics]
+        spoken = frozenset[int]().union(*apart)
+        said = [_is_zero(clause, denied, one) for one in item.wider() if one.place not in spoken]
+        if item.call.id != TOLD and False in said:
+            return True
+    return False
 
 
 _HAVING: Final = frozenset("no without lacks lack lacking 没有 无".split())

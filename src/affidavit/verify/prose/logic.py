@@ -49,7 +49,8 @@ def check_logic(
             shown = gone or any(
                 quantifiers.holds_for_none(clause, item, sheet.desk, sheet.counted) for item in top
             )
-        if not shown and not lacking.is_lacking(sheet.desk, clause, place, top):
+        shown = shown or lacking.is_lacking(sheet.desk, clause, place, top)
+        if not shown or lacking.has_one(sheet.desk, clause, place, top):
             sheet.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
     if effect and polarity.turns_question(sheet.desk, clause):
         sheet.refuse(SupportCode.NEGATION_REFUTED, "(asked as denied)")

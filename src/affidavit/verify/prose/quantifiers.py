@@ -11,7 +11,8 @@ from decimal import Decimal
 from typing import Final
 
 from affidavit.contract.evidence import Value
-from affidavit.verify.prose.binding import Binding
+from affidavit.verify.prose import pairs
+from affidavit.verify.prose.binding import Binding, listed_words
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import EVERY, ONLY, VAGUE, VERBS, Role
@@ -20,6 +21,7 @@ from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.tallies import listed
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.records import CallView, RecordView
+from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.words import stem
 
 _STOPS: Final = frozenset(
@@ -82,10 +84,12 @@ def holds_for_all(
         return _told(clause, binding, place) or _twice(clause, binding)
     if clause.tokens[place].text.casefold() == "both" and 2 in listed(clause.tokens):
         return len(binding.allowed) == 2 or len(clause.names) > 1
+    if clause.tokens[place].text.casefold() == "both" and len(binding.allowed) == 2:
+        return len(listed_words(desk, clause)) == 2
     apart = _at_each(desk, clause, binding, place)
     if apart is not None:
         return apart
-    if _twice(clause, binding):
+    if _twice(clause, binding) or _is_all_of(clause, binding, place):
         return True
     if counted[0] == binding.call.id and counted[1] and _is_them(clause, place, counted[1]):
         said = [desk.places(binding.call, token) for token in clause.tokens if _says(token)]
@@ -94,10 +98,16 @@ def holds_for_all(
     if call.call.envelope.truncated:
         return False
     ranged, rest = _sides(clause, place)
-    domain = frozenset(range(len(call.records)))
+    both = pairs.speaks_of_both(clause.tokens[place])
+    if both and (found_two := pairs.both_places(desk, binding)):
+        said = [desk.places(call, token) for token in rest if _says(token)]
+        return bool(said) and all(places & frozenset.intersection(*said) for places in found_two)
+    domain = pairs.rows(call)
     if ranged and not may_range(desk, binding, ranged):
         return False
-    if any(_says(token) and token not in binding.held for token in rest):
+    if any(
+        _says(token) and token not in binding.held and not _is_source(desk, token) for token in rest
+    ):
         return False
     for token in ranged:
         found = desk.places(call, token)
@@ -117,13 +127,43 @@ def holds_for_all(
         if (_says(token) or _value(clause, token)) and 0 < len(desk.places(call, token)) < len(call.records)
     ]  # fmt: skip
     if not said:
-        return True
+        return not both or len(domain) == pairs.PAIR
     holding = frozenset.intersection(*said) if said else domain
     shapes = {call.records[found].shape for found in holding & domain}
     if not shapes:
         shapes = {call.records[found].shape for found in domain}
     ranged_over = {found for found in domain if call.records[found].shape in shapes}
+    if both and len(ranged_over) != pairs.PAIR:
+        return False
     return bool(ranged_over) and all(ranged_over <= found for found in said)
+
+
+def _is_source(desk: Desk, token: Token) -> bool:
+    """Whether a word only says who tells it: what another call was asked about, and no claim."""
+    return not claims(token) and any(
+        desk.is_about(call, token) or desk.places(call, token) for call in desk.wide
+    )
+
+
+def _is_all_of(clause: Clause, binding: Binding, place: int) -> bool:
+    """ "lost all 5 packets": one record gives the 5, and 100 % of what the clause names."""
+    whole = next((t.stated for t in clause.tokens[place + 1 : place + 3] if t.stated), None)
+    words = frozenset(
+        other for token in clause.tokens[:place] if token.kind is Kind.WORD
+        for word in token.stems for other in kin(word)
+    )  # fmt: skip
+    return whole is not None and any(
+        any(item.number == whole.number for item in record.fields)
+        and any(
+            item.number == HUNDRED and item.unit == "%" and (item.tight | item.names) & words
+            for item in record.fields
+        )
+        for record in binding.records()
+    )
+
+
+HUNDRED: Final = 100
+"""Per cent of anything are all of it."""
 
 
 _EACH: Final = frozenset("each 各 各有 各自 分别 每".split())
@@ -248,6 +288,8 @@ def _sides(clause: Clause, place: int) -> tuple[list[Token], list[Token]]:
             break
         if len(ranged) >= _RANGE_WORDS_MAX or (ranged and _is_predicate(token)):
             break
+        if ranged and token.text.casefold() == "the" and ranged[-1].text.casefold() != "of":
+            break
         if token.kind is not Kind.NUMBER:
             ranged.append(token)
         end += 1
@@ -285,14 +327,15 @@ def holds_for_only(desk: Desk, clause: Clause, binding: Binding) -> bool:
     call = binding.call
     if call.call.envelope.truncated:
         return False
-    names = [desk.places(call, token) for token in clause.subjects if desk.places(call, token)]
+    spoken = (*clause.subjects, *listed_words(desk, clause))
+    names = [desk.places(call, token) for token in spoken if desk.places(call, token)]
     if any(len(found) == len(call.records) for found in names):
         return False
     if _is_one(clause):
         return _counts_one(desk, clause, binding)
     said = [
         desk.places(call, token) for token in clause.tokens
-        if token.kind is Kind.WORD and token.role is Role.CONTENT
+        if token.kind is Kind.WORD and token.role is Role.CONTENT and token not in spoken
         and 0 < len(desk.places(call, token)) < len(call.records)
     ]  # fmt: skip
     if not names or not said:

@@ -30,7 +30,14 @@ def may_count(figure: Figure) -> bool:
     if stated.number != stated.number.to_integral_value() or stated.number < 0 or is_end(figure):
         return False
     tokens, place = figure.clause.tokens, figure.place
-    after = next((token for token in tokens[place + 1 :] if token.text not in {")", "("}), None)
+    after = next(
+        (
+            token
+            for token in tokens[place + 1 :]
+            if token.text not in {")", "("} and token.text.casefold() not in OTHERS
+        ),
+        None,
+    )
     if after is None:
         return figure.token.spelled
     if after.kind is Kind.NUMBER:
@@ -52,6 +59,8 @@ def by_count(
         return None
     number = figure.stated.number
     places = counted(desk, binding, figure.clause, figure.token)
+    if _is_of_others(figure):
+        return places if number in _whole(desk, figure, binding, before) else None
     envelope = binding.call.call.envelope
     narrower = len(places) < len(binding.call.records) - len(binding.call.frames)
     if not envelope.truncated or narrower:
@@ -63,9 +72,15 @@ def by_count(
         Decimal(envelope.total or envelope.count),
     }:
         return places
-    if number in _whole(figure, binding, before) or number in _sums(binding, places):
+    if number in _whole(desk, figure, binding, before) or number in _sums(binding, places):
         return places
     return None
+
+
+def _is_of_others(figure: Figure) -> bool:
+    """Whether the number counts "the other two", "the three others": without those named before."""
+    near = figure.clause.tokens[max(0, figure.place - 1) : figure.place + 2]
+    return any(token.text.casefold() in OTHERS for token in near)
 
 
 _COUNTS: Final = frozenset(map(stem, "n count cnt total number num qty amount hits".split()))
@@ -118,13 +133,29 @@ def _is_row(record: RecordView) -> bool:
     return len(named) > 2 and len(named) * 2 > len(record.fields)
 
 
-def _whole(figure: Figure, binding: Binding, before: Binding | None) -> frozenset[Decimal]:
+def _named_before(desk: Desk, figure: Figure, binding: Binding) -> frozenset[int]:
+    """The records of what the sentence before named, that "the others" are without."""
+    found = [desk.places(binding.call, token) for token in figure.clause.topics]
+    narrow = [item for item in found if 0 < len(item) < len(binding.call.records)]
+    return frozenset.intersection(*narrow) if narrow else frozenset()
+
+
+def _whole(
+    desk: Desk, figure: Figure, binding: Binding, before: Binding | None
+) -> frozenset[Decimal]:
     """How many there are in all ("of the three runners"), or all but those before ("the others")."""
-    tokens = figure.clause.tokens[max(0, figure.place - 2) : figure.place]
+    tokens = figure.clause.tokens[max(0, figure.place - 2) : figure.place + 2]
     words = {token.text.casefold() for token in tokens}
     if binding.call.call.envelope.truncated:
         return frozenset()
     spoken = spoken_of(figure.clause, binding, before) if words & OTHERS else frozenset[int]()
+    if words & OTHERS and not spoken:
+        spoken = _named_before(desk, figure, binding)
+        kind = (
+            counted(desk, binding, Clause(figure.clause.tokens), figure.token) if spoken else None
+        )
+        if kind is not None:
+            return frozenset({Decimal(len(kind - spoken - binding.call.frames))})
     if not spoken and not (words & {"of", "共", "这", "all", "in"}):
         return frozenset()
     left = tuple(
@@ -154,9 +185,28 @@ def counted(desk: Desk, binding: Binding, clause: Clause, number: Token) -> froz
     return places
 
 
-def by_question(figure: Figure, binding: Binding) -> bool:
+_ASKED_COUNTS: Final = frozenset("count n times attempts samples repeat packets probes".split())
+
+
+def _is_asked_count(desk: Desk, figure: Figure, binding: Binding) -> bool:
+    """ "5 pings" where a tool that pings was told to do it 5 times."""
+    nouns = near_words(figure).counted
+    if not any(desk.is_called(binding.call, token) or desk.is_about(binding.call, token)
+               for token in nouns if token.kind is Kind.WORD):  # fmt: skip
+        return False
+    return any(
+        name.casefold() in _ASKED_COUNTS
+        and value.isdigit()
+        and Decimal(value) == figure.stated.number
+        for name, value in binding.call.arguments
+    )
+
+
+def by_question(desk: Desk, figure: Figure, binding: Binding) -> bool:
     """Whether what was asked of the call holds the number: "traces of at least 3 s"."""
     stated = figure.stated
+    if not stated.unit and _is_asked_count(desk, figure, binding):
+        return True
     if not stated.unit or unit_of(stated.unit) is None:
         return False
     for name, value in binding.call.arguments:

@@ -155,9 +155,20 @@ def _span(tokens: tuple[Token, ...], text: str) -> tuple[int, int, bool] | None:
     for found in _OPEN.finditer(low, tokens[0].start, tokens[-1].end):
         if _is_agent(low, found.end()) or not _is_said(tokens, found, text):
             continue
+        if found[0].endswith("open") and not _is_question(tokens):
+            continue
         soft = _SOFT.search(found[0]) is not None
         return found.start(), found.end(), soft
     return None
+
+
+_QUESTIONS: Final = frozenset("question questions issue point matter it this that".split())
+
+
+def _is_question(tokens: tuple[Token, ...]) -> bool:
+    """Whether it is a question that is open, and not a gate: one is asked or named."""
+    words = {token.text.casefold() for token in tokens}
+    return bool(words & (_WHY | _WHETHER | _WHO | _CAUSE_NOUNS | _QUESTIONS))
 
 
 _SOFT: Final = re.compile(
