@@ -58,6 +58,22 @@ def unproved(desk: Desk, effect: tuple[Token, ...], cause: tuple[Token, ...]) ->
     return SupportCode.CAUSE_ONE_RECORD if lone else SupportCode.CAUSE_UNPROVED
 
 
+_REASONS: Final = frozenset(map(stem, "reason cause message error".split()))
+
+
+def is_named_reason(desk: Desk, cause: tuple[Token, ...]) -> bool:
+    """ "the reason is bad_certificate": what a record gives in a field that is called so."""
+    named = [token for token in cause if token.kind is Kind.QUOTE or _is_entity(desk, token)]
+    others = [token for token in _core(cause) if token not in named]
+    if len(named) != 1 or others:
+        return False
+    low = named[0].text.casefold()
+    return any(
+        field.text.strip().casefold() == low and field.names & _REASONS and not field.loose
+        for call in desk.calls for record in call.records for field in record.fields
+    )  # fmt: skip
+
+
 _HAPPENING: Final = frozenset(
     stem(word) for word in
     "start started begin end ended finish finished open close run stop complete completed continue "
@@ -72,6 +88,11 @@ _ENDED_ZH: Final = frozenset("结束 完成".split())
 
 def _happens(token: Token) -> bool:
     return bool(token.stems & _HAPPENING) or token.text in _ENDED_ZH
+
+
+def _runs_out(tokens: tuple[Token, ...], place: int) -> bool:
+    """ "runs out of memory": it is the memory that is told of."""
+    return [token.text.casefold() for token in tokens[place + 1 : place + 3]] == ["out", "of"]
 
 
 def _unended(tokens: tuple[Token, ...], place: int) -> Token:
@@ -115,20 +136,36 @@ def _core(tokens: tuple[Token, ...], *, telling: bool = False) -> tuple[Token, .
     """What some tokens are about; with `telling` also verbs such as "started" and 启动."""
     return tuple(
         _unended(tokens, place) for place, token in enumerate(tokens)
-        if token.kind in {Kind.NAME, Kind.QUOTE}
+        if not _runs_out(tokens, place)
+        and (token.kind in {Kind.NAME, Kind.QUOTE}
         or (telling and token.role is Role.FREE and _happens(token))
         or (token.kind is Kind.NUMBER and len(token.text) >= 3 and not token.spelled)
-        or (token.kind is Kind.WORD and token.role is Role.CONTENT)
+        or (token.kind is Kind.WORD and token.role is Role.CONTENT))
     )  # fmt: skip
 
 
 def _first(cause: tuple[Token, ...]) -> tuple[Token, ...]:
     """What the cause is: its first clause that says anything. What follows it is told beside it."""
     for clause in split_clauses(cause):
-        core = _core(clause.tokens, telling=True)
+        core = _core(_before_aside(clause.tokens), telling=True)
         if core:
             return core
     return ()
+
+
+_ASIDES: Final = frozenset("after before when while where which who".split())
+
+
+def _before_aside(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """A cause without what came before it ("was disabled after b failed"), which is told beside it."""
+    end = next(
+        (
+            place for place, token in enumerate(tokens)
+            if token.text.casefold() in _ASIDES and _core(tokens[:place])
+        ),
+        len(tokens),
+    )  # fmt: skip
+    return tokens[:end]
 
 
 def _same_sense(told: tuple[Token, ...], said: tuple[Token, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from affidavit.contract.violations import SupportCode
@@ -34,6 +35,8 @@ from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.prose.wording import check_hedges, check_words, choose
 from affidavit.verify.sentences import Part
 
+_POINTING: Final = frozenset("it they its their 它 它们 该 其 这".split())
+"""What points back: then the effect is one of what the sentence before named."""
 SHOWN_MAX: Final = 6
 """Facts of one clause that a reader is shown."""
 _ASKING: Final = frozenset("why who what whether 为何 为什么 是否".split())
@@ -93,9 +96,12 @@ def _check_statement(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> None
         _check_clauses(sheet, split_clauses(tokens))
         return
     effect, cause = markers.sides(shifted, causal)
+    about = sheet.topics if effect and effect[0].text.casefold() in _POINTING else ()
     _check_clauses(sheet, split_clauses(effect), effect=True)
     _check_clauses(sheet, split_clauses(cause))
-    code = causes.unproved(sheet.desk, effect or sheet.said, cause or sheet.said)
+    if not effect and causes.is_named_reason(sheet.desk, cause):
+        return
+    code = causes.unproved(sheet.desk, (*about, *effect) or sheet.said, cause or sheet.said)
     if code is not None:
         sheet.refuse(code)
 
@@ -125,6 +131,7 @@ def _check_unknown(sheet: Sheet, clauses: tuple[Clause, ...], text: str) -> bool
 def _against(sheet: Sheet, clause: Clause, unknown: unknowns.Unknown) -> SupportCode | None:
     """What speaks against saying that this is not known."""
     said = Clause(unknown.said, clause.topics, clause.bound)
+    said = said if said.names else replace(said, bound=bool(clause.topics))
     if any(
         token.kind is Kind.NAME and not actions.is_known(sheet.desk, token) for token in said.tokens
     ):

@@ -21,9 +21,9 @@ from affidavit.verify.prose.sheet import Sheet
 from affidavit.verify.prose.times import resolve
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.prose.wording import choose
-from affidavit.verify.statements.cause import is_reversed
+from affidavit.verify.statements.cause import explanation, part_reason
 from affidavit.verify.statements.records import RecordView
-from affidavit.verify.statements.words import names_in, stem
+from affidavit.verify.statements.words import names_in, stem, stems_of
 
 Tokens = tuple[Token, ...]
 
@@ -81,11 +81,39 @@ def _orders(tokens: Tokens) -> Iterator[Order]:
 def _english(before: Tokens, behind: Tokens, word: str) -> Iterator[Order]:
     if not _tells(behind) or _measures(behind):
         return
+    before, behind = _near_sides(before, behind)
     if not _tells(before):
         comma = next((at for at, item in enumerate(behind) if item.text == ","), len(behind))
         before, behind = behind[comma + 1 :], behind[:comma]
     sides = (before, behind) if word == "before" else (behind, before)
     yield Order(*sides, word)
+
+
+_CUTS: Final = frozenset("because since so therefore that and but while whereas , ; :".split())
+
+
+def _near_sides(before: Tokens, behind: Tokens) -> tuple[Tokens, Tokens]:
+    """The statement that an "after" stands in, and the one behind it: "X, because A broke after B"."""
+    cuts = [at for at, token in enumerate(before) if token.text.casefold() in _CUTS]
+    start = next((at + 1 for at in reversed(cuts) if _is_whole(before[at + 1 :])), 0)
+    end = next(
+        (
+            at for at, token in enumerate(behind)
+            if token.text.casefold() in _CUTS and _is_whole(behind[:at])
+            and has_verb(behind[at + 1 :])
+        ),
+        len(behind),
+    )  # fmt: skip
+    if not _is_whole(before[start:]):
+        return before, behind
+    return before[start:], behind[:end]
+
+
+def _is_whole(tokens: Tokens) -> bool:
+    """Whether some tokens are a statement: something is told of something."""
+    words = [token for token in tokens if token.kind is Kind.WORD]
+    ends = len(tokens) > 1 and bool(words) and words[-1] is tokens[-1]
+    return _tells(tokens) and (has_verb(tokens) or (ends and words[-1].role is Role.CONTENT))
 
 
 def _chinese(tokens: Tokens, place: int, *, later: bool) -> Iterator[Order]:
@@ -130,7 +158,7 @@ def _measures(behind: Tokens) -> bool:
 
 def _is_told(sheet: Sheet, tokens: Tokens, order: Order) -> bool:
     """Whether one record says the order itself: in that word, or by explaining one by the other."""
-    for item in _bound(sheet, tokens):
+    for item in (*_bound(sheet, tokens), *_bound(sheet, (*order.first, *order.second))):
         for record in item.records():
             if item.call.id == TOLD:
                 continue
@@ -138,9 +166,22 @@ def _is_told(sheet: Sheet, tokens: Tokens, order: Order) -> bool:
                 return True
             earlier, later = _forms(order.first), _forms(order.second)
             both = earlier & record.stems and later & record.stems
-            if both and is_reversed(record.text, later - earlier, earlier - later):
+            if both and _is_explained(
+                explanation(record) or record.text, later - earlier, earlier - later
+            ):
                 return True
     return False
+
+
+def _is_explained(text: str, later: frozenset[str], earlier: frozenset[str]) -> bool:
+    """Whether a record explains the later by the earlier: each stands mostly on its own side."""
+    parts = part_reason(text)
+    if parts is None:
+        return False
+    before, behind = (stems_of(part) | names_in(part) for part in parts)
+    return len(earlier & behind) > len(later & behind) and len(later & before) > len(
+        earlier & before
+    )
 
 
 def _forms(tokens: Tokens) -> frozenset[str]:

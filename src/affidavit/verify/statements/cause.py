@@ -38,6 +38,9 @@ EXPLAINS: Final = re.compile(
 _TELLS: Final = re.compile(r"[a-z]{2,40}: [a-z]{2,40} [a-z]")
 """What a platform says behind a colon: "neighbor 10.0.0.1 Down: interface flap"."""
 
+_STATED: Final = re.compile(r"\b[Dd]own,? (?=[A-Z])")
+"""A state with its reason behind it, as devices log it: "neighbor 10.0.0.1 Down Interface flap"."""
+
 _EXPLAINING_FIELDS: Final = frozenset(
     "reason message error cause description detail err msg status exception".split()
 )
@@ -51,7 +54,9 @@ def explains(record: RecordView) -> bool:
         return True
     if EXPLAINS.search(record.text) is not None:
         return True
-    return record.emitter is Emitter.PLATFORM and _TELLS.search(record.text) is not None
+    return record.emitter is Emitter.PLATFORM and (
+        _TELLS.search(record.text) is not None or _STATED.search(record.text) is not None
+    )
 
 
 def explanation(record: RecordView) -> str:
@@ -74,7 +79,21 @@ def explanation(record: RecordView) -> str:
     return record.text
 
 
-_PARTED: Final = re.compile(r": |\bbecause\b|\bdue to\b|\bcaused by\b|因为|由于", re.IGNORECASE)
+_PARTED: Final = re.compile(
+    r": |\b(?i:because)\b|\b(?i:due to)\b|\b(?i:caused by)\b|因为|由于|\b[Dd]own,? (?=[A-Z])"
+)
+
+
+def part_reason(text: str) -> tuple[str, str] | None:
+    """What a text explains, and what it explains it by: around its last colon or "because".
+
+    The reason ends at the bracket or semicolon behind it; what follows is about something else.
+    """
+    marks = list(_PARTED.finditer(text))
+    if not marks:
+        return None
+    behind = re.split(r"[);]", text[marks[-1].end() :], maxsplit=1)[0]
+    return text[: marks[-1].start()], behind
 
 
 def is_reversed(text: str, cause: frozenset[str], effect: frozenset[str]) -> bool:
@@ -82,10 +101,10 @@ def is_reversed(text: str, cause: frozenset[str], effect: frozenset[str]) -> boo
 
     Both are given as stems and names, lower case.
     """
-    marks = list(_PARTED.finditer(text))
-    if not marks:
+    parts = part_reason(text)
+    if parts is None:
         return False
-    before, behind = text[: marks[-1].start()], text[marks[-1].end() :]
+    before, behind = parts
     explaining = stems_of(behind) | names_in(behind)
     explained = stems_of(before) | names_in(before)
     return not cause & explaining and bool(effect & explaining) and bool(cause & explained)
