@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 from affidavit.adapters.sqlite_store import SqliteStore
-from affidavit.contract.agent import AgentState, Conclude, GiveUp
+from affidavit.contract.agent import Act, AgentState, Conclude, GiveUp, ToolCallRequest
 from affidavit.contract.decisions import DecisionId
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.journal import EventType
@@ -75,6 +75,30 @@ async def test_the_run_waits_and_after_the_approval_exactly_that_action_happens_
     assert [entry.type for entry in intended] == [EventType.TOOL_CALL_INTENDED]
     assert intended[0].seq > places[-1]
     assert first_break(RUN_ID, await stage.entries()) is None
+
+
+@pytest.mark.spec("H10", "K9")
+@pytest.mark.fault("R61")
+async def test_what_only_reads_asks_nobody_and_what_acts_is_asked_about_once() -> None:
+    """However its words look; and to wait for a person is no failure of the tool."""
+    words = ("get pods | awk '{print $1}'", "logs cart > /tmp/x", "get events; true", "$(whoami)")
+    seen: list[str | None] = []
+
+    def note(state: AgentState) -> Conclude:
+        seen.extend(item.code for item in state.observations)
+        return conclude()
+
+    reads = Act(tuple(ToolCallRequest("look", {"query": text}) for text in words))
+    stage = theatre(reads, RESTART, note)
+    assert await stage.drive() == Paused(RUN_ID, "approval")
+    asked = [data["tool_call_id"] for data in await stage.data(EventType.APPROVAL_REQUESTED)]
+    assert len(asked) == 1
+    await stage.decide(str(asked[0]))
+    release = await stage.finish()
+    assert release.decision is DecisionId.D1
+    assert len(await stage.data(EventType.APPROVAL_REQUESTED)) == 1
+    assert not any(seen), "neither a refusal nor an error"
+    assert stage.outside.most == 1
 
 
 @pytest.mark.spec("H10")

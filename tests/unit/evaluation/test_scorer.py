@@ -78,3 +78,27 @@ def test_a_margin_is_the_lead_of_the_first() -> None:
     assert margin(RANKED) == pytest.approx(0.4)
     assert margin(RANKED[:1]) == pytest.approx(0.9)
     assert margin(()) is None
+
+
+@pytest.mark.fault("R78")
+@pytest.mark.parametrize(
+    "aside",
+    [
+        sentence("orders, orders, orders: a lock, as in chg-7."),
+        sentence("The root cause is orders."),
+        ORDERS_ROSE,
+    ],
+    ids=["every right word", "the right answer as an aside", "a true sentence about the right one"],
+)
+async def test_right_words_beside_a_wrong_answer_earn_nothing(aside: dict[str, object]) -> None:
+    """What is concluded is scored, by its bound statements; no model reads the words."""
+    ranked = (Ranked("payments", 0.9), Ranked("orders", 0.5))
+    wrong, advice = bound(PAYMENTS_ROSE), [bound(aside)]
+    score = await scored(ranked, conclusion=wrong, recommendations=advice)
+    assert not score.right
+    assert (score.suspects[0], score.rank) == ("payments", 2)
+    again = await scored(ranked, conclusion=wrong, recommendations=advice)
+    assert (again.suspects, again.hits, again.sentences, again.right) == (
+        *(score.suspects, score.hits),
+        *(score.sentences, score.right),
+    )
