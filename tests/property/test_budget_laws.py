@@ -46,7 +46,7 @@ class Plan:
 
 PLANS = st.builds(
     Plan,
-    purpose=st.sampled_from([Purpose.DECIDE, Purpose.COMPRESS, Purpose.JUDGE, Purpose.REPAIR]),
+    purpose=st.sampled_from([Purpose.DECIDE, Purpose.ROUTE, Purpose.JUDGE, Purpose.REPAIR]),
     answer_tokens=st.integers(1, 400),
     seconds=st.sampled_from([0.0, 1.0, 2.0, 3.0]),
     share=st.integers(0, 100),
@@ -108,7 +108,7 @@ def test_honest_providers_never_exceed_the_limit_at_any_moment(
     assert max(committed) <= tokens
     spent = run.view.spend
     assert (spent.settled.micros or 0) <= tokens * 4
-    assert spent.committed_to(frozenset({Purpose.DECIDE, Purpose.COMPRESS})).tokens <= max(
+    assert spent.committed_to(frozenset({Purpose.DECIDE, Purpose.ROUTE})).tokens <= max(
         0, tokens - reserve
     )
     attempts = [entry for entry in run.entries if entry.type is EventType.MODEL_ATTEMPT]

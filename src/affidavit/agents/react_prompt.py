@@ -1,26 +1,28 @@
 """The request that asks a model for the next step, or for the report (K10, R40, R45, T6; pure).
 
 The same state gives the same bytes, so that a resumed run finds its recorded answer (K8). Every
-result is fenced as data. What does not fit into the bytes that a request may have is told by its
-index line (tool_call_id, tool, scope, status, first fact), oldest first; the ledger itself is never
-compressed, and what stands in the index can still be cited.
+result is fenced as data. What does not fit into the bytes that a request may have is told shorter,
+oldest first (`react_telling`): by its index line, and where even those find no room, by a line in
+one index of the first steps. The ledger itself is never compressed, and what stands in the index
+can still be cited. It is looked at anew for every request; no model is asked to summarise, so that
+nothing that a model made up can stand where a result stood.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from itertools import groupby
 from types import MappingProxyType
 from typing import Final
 
 from affidavit.agents.react_reading import GIVE_UP_TOOL, WRITE_TOOL
-from affidavit.contract.agent import AgentState, Observation, ObservationKind, ToolSpec
-from affidavit.contract.evidence import Envelope
+from affidavit.agents.react_telling import in_full, index_line, index_of
+from affidavit.contract.agent import AgentState, Observation, ToolSpec
 from affidavit.contract.record import format_instant
-from affidavit.models.fencing import FENCE_RULE, fence, show_hidden
+from affidavit.models.fencing import FENCE_RULE, show_hidden
 from affidavit.ports.model import (
     Message,
     ModelRequest,
@@ -30,7 +32,6 @@ from affidavit.ports.model import (
     ToolOffer,
     encode_request,
 )
-from affidavit.progress.selection import SeenCall, select_facts
 
 INVESTIGATE: Final = f"""\
 You investigate one incident of a running system. Each answer is either tool calls, or {WRITE_TOOL},
@@ -57,9 +58,6 @@ Every sentence is checked against the results that it cites; one that they do no
   null. That something changed before something else proves no cause.
 - action_plan and recommendations: only what the analyses carry, with based_on_analysis_ids.
 - limitations: scope (what was looked at), missing_info (what you lacked)."""
-
-INDEX_CHARS_MAX: Final = 400
-"""One line of the index; a fact itself has at most 320 characters."""
 
 _CONTROLS: Final = (
     ToolOffer(
@@ -178,51 +176,115 @@ def _fit(
     offers: tuple[ToolOffer, ...],
     complaint: str,
 ) -> ModelRequest:
-    """The request with as many results in full, newest first, as its bytes hold.
+    """The request with as much told of its results, newest first, as its bytes hold.
 
-    How many is found by halving: a request is monotone in the number of results told in full.
+    How many are told in full is found by halving: a request is monotone in their number. Where not
+    even index lines fit, so are the first steps that one index tells of.
     """
-
-    seen = state.observations
-    question = Message(role="user", text=_question(state))
-    closing = Message(role="user", text=_closing(state, complaint, writes=not offers))
-
-    def made(full: int) -> ModelRequest:
-        return ModelRequest(
-            purpose=purpose,
-            system=INVESTIGATE if offers else WRITE,
-            messages=(question, *_told(frame, seen, len(seen) - full), closing),
-            tools=offers,
-            output=None if offers else frame.report,
-            max_output_tokens=frame.answer_tokens,
-        )
-
-    def fits(full: int) -> bool:
-        return len(encode_request(made(full))) <= frame.request_bytes
-
-    low, high = 0, len(seen)
-    whole = made(high)
+    plain = _Plan(state, frame, offers, complaint)
+    seen = len(state.observations)
+    whole = plain.request(seen, purpose)
     if len(encode_request(whole)) <= frame.request_bytes:
         return whole
-    if not fits(0):
+    if plain.fits(0, purpose):
+        return plain.request(_most(seen - 1, lambda full: plain.fits(full, purpose)), purpose)
+    return _indexed(plain, purpose)
+
+
+FACT_CHARS: Final = (160, 60, 0)
+"""How much of each first fact the index tells, where the next more does not fit."""
+
+
+def _indexed(plain: _Plan, purpose: Purpose) -> ModelRequest:
+    """The request whose first steps stand in one index, and as many of the last ones in full as
+    find room beside it. Raises TooLarge."""
+    steps = len(plain.groups)
+    for chars in FACT_CHARS:
+        bare = replace(plain, indexed=steps, fact_chars=chars)
+        if bare.fits(0, purpose):
+            break
+    else:
         raise TooLarge
-    high -= 1
+
+    def beside(last: int) -> tuple[_Plan, int]:
+        told = sum(len(group) for group in plain.groups[steps - last :])
+        return replace(bare, indexed=steps - last), told
+
+    def fits(last: int) -> bool:
+        plan, told = beside(last)
+        return plan.fits(told, purpose)
+
+    plan, told = beside(_most(steps, fits))
+    if told == 0 and replace(plan, indexed=steps - 1).fits(0, purpose):
+        plan = replace(plan, indexed=steps - 1)
+    return plan.request(told, purpose)
+
+
+def _most(high: int, fits: Callable[[int], bool]) -> int:
+    """The largest number up to `high` that fits; none fits worse than zero."""
+    low = 0
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return made(low)
+    return low
 
 
-def _told(frame: Frame, seen: Sequence[Observation], shortened: int) -> Iterator[Message]:
-    """Every call with what is told of it; the first ones by their index lines."""
-    place = 0
-    for _, group in groupby(seen, key=lambda item: item.step):
-        items = tuple(group)
-        asked = frame.ask(place, items)
-        yield asked
-        for item, call in zip(items, asked.calls, strict=True):
-            yield frame.tell(item, call.id, index_line if place < shortened else _full)
-            place += 1
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """One way to tell what was seen: the first `indexed` steps in one index, the rest call by
+    call."""
+
+    state: AgentState
+    frame: Frame
+    offers: tuple[ToolOffer, ...]
+    complaint: str
+    indexed: int = 0
+    fact_chars: int = 0
+    groups: tuple[tuple[Observation, ...], ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """The observations, step by step."""
+        steps = groupby(self.state.observations, key=lambda item: item.step)
+        object.__setattr__(self, "groups", tuple(tuple(items) for _, items in steps))
+
+    def fits(self, full: int, purpose: Purpose) -> bool:
+        """Whether the request with so many results in full keeps to its bytes."""
+        return len(encode_request(self.request(full, purpose))) <= self.frame.request_bytes
+
+    def request(self, full: int, purpose: Purpose) -> ModelRequest:
+        """The request in which the newest `full` results stand whole."""
+        closing = _closing(self.state, self.complaint, writes=not self.offers)
+        return ModelRequest(
+            purpose=purpose,
+            system=INVESTIGATE if self.offers else WRITE,
+            messages=(
+                Message(role="user", text=self._opening()),
+                *self._told(len(self.state.observations) - full),
+                Message(role="user", text=closing),
+            ),
+            tools=self.offers,
+            output=None if self.offers else self.frame.report,
+            max_output_tokens=self.frame.answer_tokens,
+        )
+
+    def _opening(self) -> str:
+        """The question, and the index of what is told nowhere else."""
+        question = _question(self.state)
+        if not self.indexed:
+            return question
+        first = tuple(item for group in self.groups[: self.indexed] for item in group)
+        return f"{question}\n{index_of(first, self.fact_chars)}"
+
+    def _told(self, shortened: int) -> Iterator[Message]:
+        """Every call after those of the index, and what is told of it; the first ones by their
+        index lines."""
+        place = sum(len(group) for group in self.groups[: self.indexed])
+        for items in self.groups[self.indexed :]:
+            asked = self.frame.ask(place, items)
+            yield asked
+            for item, call in zip(items, asked.calls, strict=True):
+                yield self.frame.tell(item, call.id, index_line if place < shortened else in_full)
+                place += 1
 
 
 def _question(state: AgentState) -> str:
@@ -251,57 +313,3 @@ def _closing(state: AgentState, complaint: str, *, writes: bool) -> str:
 def _wire_call(place: int, item: Observation) -> ModelToolCall:
     arguments = json.dumps(dict(item.arguments), sort_keys=True)
     return ModelToolCall(id=f"s{item.step}c{place + 1}", name=item.tool, arguments=arguments)
-
-
-def _full(item: Observation) -> str:
-    """The whole projection, fenced; or the code that says why there is none."""
-    if item.envelope is None:
-        return _without_result(item)
-    label = f"{item.tool_call_id} {item.tool} {item.kind}"
-    return f"tool_call_id: {item.tool_call_id}\n{fence(_compact(item.envelope), label)}"
-
-
-def index_line(item: Observation) -> str:
-    """What survives of a call when its result has to make room (K10)."""
-    if item.envelope is None:
-        return _without_result(item)
-    envelope = item.envelope
-    seen = SeenCall(item.tool_call_id or "", envelope)
-    facts = select_facts((seen,)).facts
-    first = facts[0].text if facts else f"{envelope.count} items"
-    says = json.dumps(
-        {"scope": _scope(envelope), "count": envelope.count, "first_fact": first},
-        sort_keys=True,
-        ensure_ascii=False,
-    )
-    label = f"{item.tool_call_id} {item.tool} {item.kind} shortened"
-    return f"tool_call_id: {item.tool_call_id}\n{fence(says[:INDEX_CHARS_MAX], label)}"
-
-
-def _without_result(item: Observation) -> str:
-    code = item.code or "UNKNOWN"
-    if item.kind is ObservationKind.REFUSED:
-        return f"refused, not executed: {code}"
-    return f"tool_call_id: {item.tool_call_id}\nfailed: {code}; this is no evidence"
-
-
-def _compact(envelope: Envelope) -> str:
-    """The projection as JSON, without what is the same in every one of them."""
-    shown = envelope.model_dump(mode="json", exclude_none=True, exclude=_LEFT_OUT)
-    for name in [name for name in _OPTIONAL if not shown.get(name)]:
-        shown.pop(name, None)
-    shown["scope"] = _scope(envelope)
-    return json.dumps(shown, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-_LEFT_OUT: Final = {"observed_at", "uncertainty_s", "source", "scope"}
-"""Left out of the projection as it is told; the scope is written anew."""
-
-_OPTIONAL: Final = ("truncated", "notes")
-"""Said only where there is something to say."""
-
-
-def _scope(envelope: Envelope) -> Mapping[str, object]:
-    """The scope, without the tenant: it is nobody's business but the framework's."""
-    scope = envelope.scope.model_dump(mode="json", exclude_none=True)
-    return {key: value for key, value in scope.items() if key != "tenant"}

@@ -128,7 +128,6 @@ def bound_of(purpose: Purpose, limits: Limits) -> Bound:
 _BOUNDS: Final[Mapping[Purpose, tuple[int, int, int, int, int, int]]] = MappingProxyType(
     {
         Purpose.DECIDE: (8, 4_000, 60_000, 12, 1_000, 6_000),
-        Purpose.COMPRESS: (8, 1_000, 20_000, 40, 200, 1_000),
         Purpose.ROUTE: (40, 500, 2_000, 200, 100, 200),
         Purpose.JUDGE: (10, 3_500, 24_000, 40, 1_200, 4_000),
         Purpose.REPAIR: (20, 1_500, 12_000, 60, 400, 1_500),

@@ -37,7 +37,6 @@ from affidavit.ports.model import (
 RULES: Final[Mapping[Purpose, AttemptRule]] = MappingProxyType(
     {
         Purpose.DECIDE: AttemptRule(),
-        Purpose.COMPRESS: AttemptRule(),
         Purpose.ROUTE: AttemptRule(),
         Purpose.JUDGE: ONCE,
         Purpose.REPAIR: ONCE,
@@ -55,7 +54,7 @@ HANDED_OVER: Final = frozenset(
 READ_BY: Final[Mapping[EventType, frozenset[Purpose]]] = MappingProxyType(
     {
         EventType.ROUTING_DECISION: frozenset({Purpose.ROUTE}),
-        EventType.STEP_DECIDED: frozenset({Purpose.DECIDE, Purpose.COMPRESS}),
+        EventType.STEP_DECIDED: frozenset({Purpose.DECIDE}),
         EventType.SEMANTIC_GUARD_ATTEMPT: frozenset({Purpose.JUDGE}),
         EventType.EVIDENCE_REPAIR_ATTEMPT: frozenset({Purpose.REPAIR}),
         EventType.DRAFT_WITHDRAWAL_ATTEMPT: frozenset({Purpose.WITHDRAW}),

@@ -30,7 +30,6 @@ class Purpose(StrEnum):
     """What a model is asked for; each purpose has its own account (K3)."""
 
     DECIDE = "decide"
-    COMPRESS = "compress"
     ROUTE = "route"
     JUDGE = "judge"
     REPAIR = "repair"
