@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import pytest
 
@@ -21,34 +24,51 @@ from affidavit.diagnose import stored_release
 pytestmark = pytest.mark.anyio
 
 SCRIPT: Final = Path(__file__).with_name("acting_process.py")
-KILLS: Final = 20
-"""A process takes a second to start; the deaths of every write in turn are in the simulation."""
+KILLS: Final = 200
+"""The deaths of every write in turn are in the simulation; these fall where they fall."""
 
-LEASE_S: Final = 0.4
-LIFE_MAX_S: Final = 0.3
+LEASE_S: Final = 0.1
+LIFE_MAX_S: Final = 0.4
 """A whole undisturbed life is about half a second; a death falls anywhere into it."""
 
 
-def line_of(stream: IO[str] | None) -> str:
-    """The next word of a process; nothing when it has ended."""
-    assert stream is not None
-    return stream.readline().strip()
+class Nursery:
+    """Where the processes come from."""
 
+    def __init__(self, store: Path, file: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, str(SCRIPT), str(store), str(file), str(LEASE_S)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=SCRIPT.parents[2],
+            env={"PYTHONPATH": str(SCRIPT.parents[2]), "PATH": "/usr/bin:/bin"},
+        )
 
-def live(store: Path, file: Path, run_id: str, life_s: float) -> bool:
-    """One life; whether it came to its end before it was killed."""
-    with subprocess.Popen(
-        [sys.executable, str(SCRIPT), str(store), str(file), run_id, str(LEASE_S)],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=SCRIPT.parents[2],
-        env={"PYTHONPATH": str(SCRIPT.parents[2]), "PATH": "/usr/bin:/bin"},
-    ) as process:
-        if line_of(process.stdout) == "ready":
+    def live(self, run_id: str, life_s: float) -> bool:
+        """One life; whether it came to its end before it was killed."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{run_id}\n")
+        self._process.stdin.flush()
+        pid = int(self._line())
+        said = self._line()
+        if said == "ready":
             time.sleep(life_s)
-        if process.poll() is None:
-            process.kill()
-        return process.wait() == 0
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        while not said.startswith("over"):
+            said = self._line()
+        return said == "over 0"
+
+    def close(self) -> None:
+        """Nobody is born any more."""
+        self._process.communicate()
+
+    def _line(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline().strip()
+        assert line, "the nursery itself has died"
+        return line
 
 
 @pytest.mark.slow
@@ -62,13 +82,15 @@ async def test_killed_at_random_moments_no_effect_happens_twice(
     path, file = tmp_path / "runs.db", tmp_path / "effects"
     run_ids = ["run_0000000000000000"]
     deaths = 0
+    nursery = Nursery(path, file)
     while deaths < KILLS:
-        ended = live(path, file, run_ids[-1], dice.uniform(0, LIFE_MAX_S))
+        ended = nursery.live(run_ids[-1], dice.uniform(0, LIFE_MAX_S))
         deaths += not ended
         if ended:
             run_ids.append(f"run_{len(run_ids):016d}")
-    while not live(path, file, run_ids[-1], 60):
+    while not nursery.live(run_ids[-1], 5):
         pass
+    nursery.close()
     effects = Counter(file.read_text().split())
     store = SqliteStore(path)
     unknown = 0
