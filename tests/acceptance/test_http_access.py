@@ -121,12 +121,14 @@ def test_lists_are_of_one_tenant(house: Served, run_id: str) -> None:
 
 
 def test_what_is_open_is_a_short_list() -> None:
-    """Liveness, readiness, the description, and the way in."""
+    """Liveness, readiness, the description, and the ways in."""
     assert {path for (_, path), needed in ROUTES if needed is Access.OPEN} == {
         "/healthz",
         "/readyz",
         "/openapi.json",
         "/login",
+        "/login/oidc",
+        "/login/oidc/callback",
         "/static/{path:path}",
     }
 

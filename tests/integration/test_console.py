@@ -15,15 +15,20 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, expect, sync_playwright
 
+from affidavit.adapters.oidc_tables import OidcTable
+from affidavit.adapters.outgoing_rules import OutgoingTable
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.affidavit.retraction import RetractionRecord, Word, write_retraction
 from affidavit.cli.diagnosing import demo_incident
 from affidavit.contract.agent import AgentRequest, GiveUp
 from affidavit.core.canonical import digest
+from affidavit.server.oidc import open_oidc
 from affidavit.server.permits import Role
+from affidavit.settings import Settings
 from tests.support.acting import Theatre
 from tests.support.gates import report
 from tests.support.http_stage import Reply, stage
+from tests.support.issuer import CLIENT, SECRET, issuer_at
 from tests.support.runs import request
 from tests.support.service import WAIT_S, Served, served, wait_until
 from tests.support.worlds import Script, act
@@ -255,6 +260,45 @@ def test_another_site_s_page_changes_nothing(house: Served, host: str) -> None:
     assert inbox(house, run_id) == [item]
     assert theatre.outside.done == Counter()
     assert house.client(Role.VIEWER).get(f"/api/v1/runs/{run_id}").json()["outcome"] is None
+
+
+def test_somebody_whom_an_issuer_knows_logs_in_with_one_click(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """There, back, and on to the console, in a real browser with its rules about cookies."""
+    with (
+        issuer_at(tmp_path_factory.mktemp("issuer")) as issuer,
+        served(tmp_path, environment={"OIDC_SECRET": SECRET}, settings=Settings()) as bare,
+    ):
+        table = OidcTable.model_validate(
+            {
+                "issuer": issuer.url,
+                "client_id": CLIENT,
+                "client_secret_env": "OIDC_SECRET",
+                "redirect_uri": f"{bare.url}/login/oidc/callback",
+                "tenant_claim": "org",
+                "tenants": {"acme-corp": "acme"},
+                "roles_claim": "groups",
+                "roles": {"sre": "operator"},
+            }
+        )
+        outgoing = OutgoingTable(hosts=(issuer.url.removeprefix("http://"),))
+        settings = Settings(oidc=table, outgoing=outgoing)
+        bare.house.oidc = open_oidc(settings, {"OIDC_SECRET": SECRET}, b"a secret of the test")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+            page = browser.new_page()
+            page.set_default_timeout(WAIT_S * 1000)
+            page.goto(f"{bare.url}/runs/run_0000000000000000")
+            page.get_by_role("link", name="Log in with your organisation").click()
+            expect(page.get_by_role("heading", name="Runs")).to_be_visible()
+            expect(page.locator(".who")).to_contain_text("oidc:ann at acme")
+            picture(page, "organisation")
+            names = {cookie["name"]: cookie["sameSite"] for cookie in page.context.cookies()}
+            assert names == {"affidavit_session": "Strict"}
+            page.get_by_role("button", name="Log out").click()
+            expect(page.get_by_label("Your key")).to_be_visible()
+            browser.close()
 
 
 @pytest.mark.spec("L9")

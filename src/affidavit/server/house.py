@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from affidavit.server.hooks import Hooks
 from affidavit.server.keyring import NAME, Keyring
 from affidavit.server.logbook import LOGGER
 from affidavit.server.meters import Meters
+from affidavit.server.oidc import Oidc, open_oidc
 from affidavit.server.permits import Principal
 from affidavit.server.problems import not_found
 from affidavit.server.sessions import Sessions
@@ -65,6 +66,7 @@ class House:
     meters: Meters
     drilling: CapacityLimiter
     hooks: Hooks | None = None
+    oidc: Oidc | None = None
     is_ready: bool = False
 
     @property
@@ -97,6 +99,17 @@ def add_hooks(house: House, hooks: Hooks) -> None:
         return hooks.open_world(request, house.feeds.hear) or inner(request)
 
     house.driver.further = further
+
+
+def add_issuer(house: House, environment: Mapping[str, str]) -> None:
+    """From now on whoever the configured issuer knows may come in; nothing where there is none.
+
+    Raises InputRefused as `open_oidc` does.
+    """
+    house.ring.make()
+    house.oidc = open_oidc(house.options.settings, environment, house.ring.pepper())
+    if house.oidc is not None:
+        house.door.bearer = house.oidc.bearer
 
 
 def build_house(options: ServeOptions, store: Store) -> House:

@@ -59,6 +59,8 @@ PERMITS: Final[Mapping[tuple[str, str], Role | Access]] = MappingProxyType(
         ("GET", "/openapi.json"): Access.OPEN,
         ("GET", "/login"): Access.OPEN,
         ("POST", "/login"): Access.OPEN,
+        ("GET", "/login/oidc"): Access.OPEN,
+        ("GET", "/login/oidc/callback"): Access.OPEN,
         ("GET", "/static/{path:path}"): Access.OPEN,
         ("POST", "/logout"): Access.ANYBODY_KNOWN,
         ("GET", "/metrics"): Role.VIEWER,

@@ -15,7 +15,7 @@ from affidavit.server.app import begin_stop, build_app
 from affidavit.server.connections import HEAD_BYTES_MAX, BoundedConnection
 from affidavit.server.gatekeeper import LOOPBACK_NAMES
 from affidavit.server.hooks import HookPlan, open_hooks
-from affidavit.server.house import House, ServeOptions, add_hooks, build_house
+from affidavit.server.house import House, ServeOptions, add_hooks, add_issuer, build_house
 from affidavit.server.logbook import LOGGER
 
 GRACE_S: Final = 5
@@ -135,6 +135,7 @@ async def serve(
     house = build_house(options, store)
     if plan is not None:
         add_hooks(house, open_hooks(plan, store, house.engine.wake))
+        add_issuer(house, plan.environment)
     server = Server(house)
     LOGGER.info("listening at %s", Address(*listening.getsockname()[:2]))
     await server.serve(sockets=[listening])

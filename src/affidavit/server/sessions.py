@@ -15,6 +15,8 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final
 
+from affidavit.server.permits import Principal
+
 SESSIONS_MAX: Final = 10_000
 """A hundred bytes each; beyond it the oldest has to log in again."""
 
@@ -30,11 +32,15 @@ CSRF_HEADER: Final = "x-csrf-token"
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One logged-in browser: the id of its key, its second secret, and until when."""
+    """One logged-in browser: the id of its key, its second secret, and until when.
+
+    `who` stands instead of a key for somebody whom an issuer knows.
+    """
 
     key_id: str
     csrf: str
     until_s: float
+    who: Principal | None = None
 
 
 @dataclass(slots=True)
@@ -45,9 +51,16 @@ class Sessions:
 
     def begin(self, key_id: str) -> str:
         """A new session for that key; its cookie."""
+        return self._keep(key_id, None, SESSION_LIVES_S)
+
+    def begin_for(self, who: Principal, lives_s: float) -> str:
+        """A new session for somebody without a key; its cookie."""
+        return self._keep("", who, lives_s)
+
+    def _keep(self, key_id: str, who: Principal | None, lives_s: float) -> str:
         cookie = secrets.token_urlsafe(32)
-        until_s = time.monotonic() + SESSION_LIVES_S
-        self._open[_hashed(cookie)] = Session(key_id, secrets.token_urlsafe(32), until_s)
+        until_s = time.monotonic() + lives_s
+        self._open[_hashed(cookie)] = Session(key_id, secrets.token_urlsafe(32), until_s, who)
         while len(self._open) > SESSIONS_MAX:
             self._open.popitem(last=False)
         return cookie

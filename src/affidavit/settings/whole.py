@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from affidavit.adapters.backend_tables import Backends
+from affidavit.adapters.oidc_tables import OidcTable
 from affidavit.adapters.outgoing_rules import OutgoingTable
 from affidavit.application.alerts import AlertRules
 from affidavit.settings.agent import AgentTable
@@ -40,6 +41,7 @@ class Settings(Table):
     ceilings: CeilingsTable = Field(default_factory=CeilingsTable)
     retention: RetentionTable = Field(default_factory=RetentionTable)
     server: ServerTable = Field(default_factory=ServerTable)
+    oidc: OidcTable = Field(default_factory=OidcTable)
     backends: Backends = Field(default_factory=Backends)
     outgoing: OutgoingTable = Field(default_factory=OutgoingTable)
     alerts: AlertRules = Field(default_factory=AlertRules)

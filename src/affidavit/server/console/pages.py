@@ -1,100 +1,21 @@
-"""The console's pages and the browser's way in and out."""
+"""The console's pages; the browser's way in and out is in `entry`."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Final
-from urllib.parse import parse_qs
 
 import anyio
 from fastapi import FastAPI, Request
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.datastructures import Headers
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
 
 from affidavit.affidavit.page import Standing, policy, render_page
 from affidavit.drills.faults import FAULTS
-from affidavit.server.gatekeeper import session_cookie
+from affidavit.server.console.rendering import ROOM, render
 from affidavit.server.house import house_of, principal_of
 from affidavit.server.problems import Problem
 from affidavit.server.routes.runs import affidavit_file, standing_of_run
-from affidavit.server.sessions import COOKIE, SECURE_COOKIE, SESSION_LIVES_S
 from affidavit.wiring import recheck_file
-
-ROOM: Final = Path(__file__).parent
-
-_TEMPLATES: Final = Environment(
-    loader=FileSystemLoader(ROOM / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-
-
-def render(name: str, **values: object) -> HTMLResponse:
-    """A page. Every value is escaped."""
-    return HTMLResponse(_TEMPLATES.get_template(name).render(**values))
-
-
-def _door(*, wrong: bool) -> HTMLResponse:
-    """The way in. Under `no-referrer` a browser sends a form with `Origin: null`, which is
-    refused as another site's; this page alone says where it is, and only to us."""
-    page = render("login.html", wrong=wrong)
-    page.headers["referrer-policy"] = "same-origin"
-    return page
-
-
-def login_page(scope: Scope) -> Response | None:
-    """What a browser without a session is shown: the way in, as a 401. None for a script."""
-    headers = Headers(scope=scope)
-    if scope["path"].startswith("/api/") or "text/html" not in headers.get("accept", ""):
-        return None
-    page = _door(wrong=False)
-    page.status_code = 401
-    return page
-
-
-async def _login_form(_: Request) -> Response:
-    return _door(wrong=False)
-
-
-async def _login(request: Request) -> Response:
-    """A key, shown once, for a cookie."""
-    house = house_of(request)
-    form = parse_qs((await request.body()).decode("ascii", "replace"), max_num_fields=4)
-    token = form.get("key", [""])[0].strip()
-    if house.ring.verify(token) is None:
-        page = _door(wrong=True)
-        page.status_code = 401
-        return page
-    proxied = request.headers.get("x-forwarded-proto", "") == "https"
-    is_secure = request.url.scheme == "https" or proxied
-    answer = RedirectResponse("/", status_code=303)
-    answer.set_cookie(
-        SECURE_COOKIE if is_secure else COOKIE,
-        house.door.sessions.begin(token.split("_")[1]),
-        max_age=int(SESSION_LIVES_S),
-        httponly=True,
-        samesite="strict",
-        secure=is_secure,
-        path="/",
-    )
-    return answer
-
-
-async def _logout(request: Request) -> Response:
-    cookie = session_cookie(request.headers)
-    if cookie is not None:
-        house_of(request).door.sessions.end(cookie)
-    answer = Response(status_code=204)
-    for name in (COOKIE, SECURE_COOKIE):
-        answer.delete_cookie(name, path="/", secure=name == SECURE_COOKIE, httponly=True)
-    return answer
-
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -147,7 +68,7 @@ async def _report(request: Request) -> Response:
 
 
 def attach_console(app: FastAPI) -> None:
-    """The pages, the way in and out, and what they are made of."""
+    """The pages, and what they are made of."""
     pages = (
         ("/", "runs.html", "Runs"),
         ("/runs/{run_id}", "run.html", "Run"),
@@ -159,7 +80,4 @@ def attach_console(app: FastAPI) -> None:
         app.add_route(path, _page(name, title), methods=["GET"], include_in_schema=False)
     report = "/runs/{run_id}/report"
     app.add_route(report, _report, methods=["GET"], include_in_schema=False)
-    app.add_route("/login", _login_form, methods=["GET"], include_in_schema=False)
-    app.add_route("/login", _login, methods=["POST"], include_in_schema=False)
-    app.add_route("/logout", _logout, methods=["POST"], include_in_schema=False)
     app.mount("/static", StaticFiles(directory=ROOM / "static"))
