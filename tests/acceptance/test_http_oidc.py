@@ -417,7 +417,7 @@ def test_a_login_belongs_to_the_browser_that_began_it(
         {"id_token": {"aud": AUDIENCE}},
         {"id_token": {"aud": [CLIENT, "another"], "azp": "another"}},
         {"id_token": {"iss": "https://evil.example"}},
-        {"id_token": {"exp": NOW - 600}},
+        {"id_token": {"exp": 1_700_000_000}},
         {"signer": "stranger"},
         {"id_token": {"org": "unheard-of"}},
         {"id_token": {"groups": []}},
