@@ -82,6 +82,8 @@ def test_the_description_has_every_route_with_its_role(tmp_path: Path) -> None:
         "/healthz",
         "/readyz",
         "/login",
+        "/login/oidc",
+        "/login/oidc/callback",
         "/logout",
         "/openapi.json",
         "/static/{path:path}",

@@ -12,6 +12,7 @@ import pytest
 
 from affidavit.contract.agent import Conclude, GiveUp
 from affidavit.contract.errors import InternalFault, RecordFailed
+from affidavit.contract.journal import EventType
 from affidavit.contract.states import ReleaseOutcome, SseOutcome
 from affidavit.server.permits import Role
 from affidavit.server.stream import sse_outcome
@@ -88,6 +89,44 @@ def test_cut_at_every_event_and_resumed_nothing_is_lost_or_doubled(
         assert read_stream(api, ended, event.id) == events[place + 1 :]
     last = {"last-event-id": events[-1].id}
     assert api.get(f"/api/v1/runs/{ended}/events", headers=last).status_code == 204
+
+
+@pytest.mark.spec("I4", "L1", "N2")
+@pytest.mark.fault("R35", "F38", "F40", "F29")
+def test_a_live_run_cut_after_each_event_is_told_whole(house: Served) -> None:
+    """While the run works its reader is cut off after every single event and comes back for the
+    next: what it was told is what a late reader is told, each event once, one end. The draft's
+    words come with the line of the decision and not before."""
+    door, run_id = Door(), "run_00000000000000a8"
+    script: Script = [act("probe", service="checkout"), act("slow"), conclude()]
+    house.begin(world(script, backends={"slow": door.fetch}), request(run_id))
+    api = house.client(Role.VIEWER)
+    told_: list[Event] = []
+    while not told_ or told_[-1].name not in {"done", "error"}:
+        headers = {"last-event-id": told_[-1].id} if told_ else {}
+        seen = ""
+        with api.stream("GET", f"/api/v1/runs/{run_id}/events", headers=headers) as stream:
+            for chunk in stream.iter_text():
+                seen += chunk
+                if parse_events(seen):
+                    break
+        told_.append(parse_events(seen)[0])
+        if "observation" in shape(told_):
+            door.opened.set()
+    assert is_well_formed(told_)
+    assert read_stream(api, run_id) == told_
+    last = {"last-event-id": told_[-1].id}
+    assert api.get(f"/api/v1/runs/{run_id}/events", headers=last).status_code == 204
+
+    async def decided() -> int:
+        lines = await house.house.store.read(run_id)
+        return next(line.seq for line in lines if line.type is EventType.RELEASE_DECISION)
+
+    line = house.call(decided)
+    words = "The errors of checkout were 5."
+    speaking = [event for event in told_ if words in json.dumps(event.data)]
+    assert [event.name for event in speaking] == ["result"]
+    assert int(speaking[0].id.partition(".")[0]) == line
 
 
 @pytest.mark.fault("F38")
