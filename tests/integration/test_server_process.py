@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
@@ -17,6 +18,7 @@ import pytest
 
 from affidavit.adapters.store_url import open_store
 from affidavit.contract.journal import EventType
+from tests.support.issuer import PERSON, issuer_at
 from tests.support.machine import AFFIDAVIT, Machine, machine_at
 from tests.support.service import WAIT_S, parse_events, read_stream
 
@@ -147,6 +149,56 @@ def test_a_start_that_cannot_be_is_refused_in_one_line(machine: Machine) -> None
         assert words in done.stderr
         assert done.stdout == ""
     assert api.get("/healthz").json() == {"status": "ok"}
+
+
+OIDC: Final = """
+[oidc]
+issuer = "{url}"
+audiences = ["affidavit"]
+tenant-claim = "org"
+tenants = {{ "acme-corp" = "local" }}
+roles-claim = "groups"
+roles = {{ sre = "viewer" }}
+
+[outgoing]
+hosts = [{hosts}]
+"""
+
+
+@pytest.mark.fault("R67")
+def test_an_issuer_is_believed_as_the_file_says_or_the_start_is_refused(
+    machine: Machine, tmp_path: Path
+) -> None:
+    """The real command with `[oidc]`; an issuer that could never be asked ends the start in one
+    line, before anything listens."""
+    with issuer_at(tmp_path) as issuer:
+        place = issuer.url.removeprefix("http://")
+        config = tmp_path / "affidavit.toml"
+        config.write_text(OIDC.format(url=issuer.url, hosts=""))
+        done = subprocess.run(
+            [AFFIDAVIT, "serve", "--listen", "127.0.0.1:0"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)},
+            timeout=WAIT_S,
+        )
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert "not listed" in done.stderr
+        config.write_text(OIDC.format(url=issuer.url, hosts=f'"{place}"'))
+        api = machine.start()
+        now = int(time.time())
+        claims = {"iss": issuer.url, "aud": "affidavit", "exp": now + 300, **PERSON}
+        headers = {"authorization": f"Bearer {issuer.sign(claims)}"}
+        told = api.get("/api/v1/me", headers=headers).json()
+        assert told == {"subject": "oidc:ann", "tenant": "local", "roles": ["viewer"]}
+        late = {"authorization": f"Bearer {issuer.sign({**claims, 'exp': now - 300})}"}
+        assert api.get("/api/v1/me", headers=late).status_code == 401
+        assert machine.end(signal.SIGTERM) == 0
+        log = machine.log.read_text()
+        assert "a token was refused" in log
+        assert headers["authorization"].split(".")[1] not in log
 
 
 @pytest.mark.fault("R68")

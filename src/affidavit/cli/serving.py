@@ -44,7 +44,14 @@ def serve(asked: Asked) -> NoReturn:
     _need_server()
     from affidavit.server.keyring import Keyring, first_key
     from affidavit.server.logbook import open_log
-    from affidavit.server.serving import Address, check_reach, open_socket, read_address
+    from affidavit.server.oidc import check_issuer
+    from affidavit.server.serving import (
+        Address,
+        check_reach,
+        open_socket,
+        raise_open_files,
+        read_address,
+    )
     from affidavit.wiring import refuse_unsafe_service
 
     settings = settings_in_force()
@@ -52,8 +59,10 @@ def serve(asked: Asked) -> NoReturn:
     address = read_address(asked.listen or settings.server.listen)
     check_reach(address, options)
     refuse_unsafe_service(options.settings)
+    check_issuer(options.settings, os.environ)
     listening = open_socket(address)
     open_log()
+    raise_open_files()
     place = options.keys.with_name(ADMIN_KEY_NAME)
     if first_key(Keyring(options.keys), place, LOCAL_TENANT):
         tell(f"the first key, an admin's, is in {place}")

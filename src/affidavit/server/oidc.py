@@ -193,14 +193,21 @@ class Oidc:
 
 
 def open_oidc(settings: Settings, environment: Mapping[str, str], secret: bytes) -> Oidc | None:
-    """The service's issuer; None where none is configured.
-
-    Raises InputRefused for one that could never be asked, and for mappings that lead nowhere: such
-    a service does not start.
-    """
+    """The service's issuer; None where none is configured. Raises InputRefused as
+    `check_issuer` does."""
+    check_issuer(settings, environment)
     table = settings.oidc
     if not table.issuer:
         return None
+    return Oidc(table, Issuer(table, OutgoingHttp(settings.outgoing), environment), secret)
+
+
+def check_issuer(settings: Settings, environment: Mapping[str, str]) -> None:
+    """Raises InputRefused for an issuer that could never be asked, and for mappings that lead
+    nowhere: such a service does not start."""
+    table = settings.oidc
+    if not table.issuer:
+        return
     need_joserfc()
     check_host(place_of(table.issuer), settings.outgoing)
     if table.client_secret_env:
@@ -212,7 +219,6 @@ def open_oidc(settings: Settings, environment: Mapping[str, str], secret: bytes)
                 code="SETTINGS_REFUSED",
                 hint="letters, digits and . _ @ -",
             )
-    return Oidc(table, Issuer(table, OutgoingHttp(settings.outgoing), environment), secret)
 
 
 def principal_of_claims(claims: Mapping[str, Any], table: OidcTable) -> Principal | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 from dataclasses import dataclass
 from types import FrameType
@@ -12,7 +13,7 @@ import uvicorn
 from affidavit.contract.errors import InputRefused
 from affidavit.ports.store import Store
 from affidavit.server.app import begin_stop, build_app
-from affidavit.server.connections import HEAD_BYTES_MAX, BoundedConnection
+from affidavit.server.connections import CONNECTIONS_MAX, HEAD_BYTES_MAX, BoundedConnection
 from affidavit.server.gatekeeper import LOOPBACK_NAMES
 from affidavit.server.hooks import HookPlan, open_hooks
 from affidavit.server.house import House, ServeOptions, add_hooks, add_issuer, build_house
@@ -22,6 +23,9 @@ GRACE_S: Final = 5
 """What requests under way have to end in; streams end at once, and runs pause after that."""
 
 BACKLOG: Final = 1024
+
+OPEN_FILES: Final = CONNECTIONS_MAX + 1_000
+"""A file a connection, and room for the store, the log and what goes out."""
 
 PORT_MAX: Final = 65_535
 
@@ -105,6 +109,15 @@ class Server(uvicorn.Server):
         self.force_exit = self.should_exit
         self.should_exit = True
         begin_stop(self.house)
+
+
+def raise_open_files() -> None:
+    """As many open files as the connections need, where this process may: the usual soft limit of
+    1024 is less than the streams that are let in."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def open_socket(address: Address) -> socket.socket:
