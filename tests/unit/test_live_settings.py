@@ -78,7 +78,7 @@ def test_every_table_is_read(tmp_path: Path) -> None:
         ("timeout-s = 2.5", "time-out = 2", "backends.prometheus.main.time-out"),
         ("'{plant=\"lab\"}'", "'plant'", "backends.prometheus.main.selector"),
         ("10.0.0.0/8", "10.0.0.0/99", "outgoing.networks"),
-        ("[backends.files.logs]", "[backends.loki.logs]", "backends.loki"),
+        ("[backends.files.logs]", "[backends.splunk.logs]", "backends.splunk"),
     ],
 )
 def test_what_does_not_fit_refuses_the_start_and_names_the_key(

@@ -20,6 +20,12 @@ from affidavit.adapters.cluster_tables import (
     JournaldTable,
     KubernetesTable,
 )
+from affidavit.adapters.experimental_tables import (
+    ElasticTable,
+    JaegerTable,
+    LokiTable,
+    TempoTable,
+)
 from affidavit.adapters.option_table import TENANTS, OptionTable, Seconds
 from affidavit.adapters.outgoing_http import Credential
 from affidavit.ports.telemetry import SignalName
@@ -164,6 +170,26 @@ class Backends(OptionTable):
         default_factory=lambda: MappingProxyType({}),
         max_length=BACKENDS_MAX,
         description="log lines of a systemd journal, or of exported ones",
+    )
+    loki: Mapping[Word, LokiTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="log lines of a Loki (experimental)",
+    )
+    elasticsearch: Mapping[Word, ElasticTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="log lines of an Elasticsearch or OpenSearch (experimental)",
+    )
+    tempo: Mapping[Word, TempoTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="spans of a Grafana Tempo (experimental)",
+    )
+    jaeger: Mapping[Word, JaegerTable] = Field(
+        default_factory=lambda: MappingProxyType({}),
+        max_length=BACKENDS_MAX,
+        description="spans of a Jaeger (experimental)",
     )
     topology: str = Field(default="", description="a topology.json, where spans show no calls")
     lookback_s: int = Field(

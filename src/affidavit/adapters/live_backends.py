@@ -14,6 +14,7 @@ from typing import Final
 import anyio
 
 from affidavit.adapters.backend_tables import Backends
+from affidavit.adapters.experimental_tables import experimental
 from affidavit.adapters.incident_topology import parse_topology
 from affidavit.adapters.live_kinds import KINDS
 from affidavit.adapters.live_parts import Ground, Wired
@@ -124,8 +125,9 @@ def _wire(
         try:
             wired.append(KINDS[kind].wire(name, table, ground))
         except InputRefused as refused:
-            signal = KINDS[kind].signal or table.signal
-            broken.append(_finding(f"{kind}:{name}", signal, refused))
+            signal, told = KINDS[kind].signal or table.signal, f"{kind}:{name}"
+            told = experimental(told) if KINDS[kind].is_experimental else told
+            broken.append(_finding(told, signal, refused))
     return wired, broken
 
 

@@ -16,6 +16,12 @@ from affidavit.adapters.cluster_tables import (
     JournaldTable,
     KubernetesTable,
 )
+from affidavit.adapters.experimental_kinds import (
+    wire_elasticsearch,
+    wire_jaeger,
+    wire_loki,
+    wire_tempo,
+)
 from affidavit.adapters.http_checks import HttpChecks, prepare
 from affidavit.adapters.journald import JournaldSource
 from affidavit.adapters.kubernetes import KubernetesSource
@@ -38,6 +44,7 @@ class Kind:
 
     signal: str
     wire: Callable[[str, Any, Ground], Wired]
+    is_experimental: bool = False
 
 
 def wire_prometheus(name: str, table: PrometheusTable, ground: Ground) -> Wired:
@@ -114,6 +121,10 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "kubernetes": Kind("kubernetes", wire_kubernetes),
         "http": Kind("http", wire_http),
         "journald": Kind("logs", wire_journald),
+        "loki": Kind("logs", wire_loki, is_experimental=True),
+        "elasticsearch": Kind("logs", wire_elasticsearch, is_experimental=True),
+        "tempo": Kind("traces", wire_tempo, is_experimental=True),
+        "jaeger": Kind("traces", wire_jaeger, is_experimental=True),
     }
 )
 """By the name of their table in `[backends]`, in the order in which they are asked."""
