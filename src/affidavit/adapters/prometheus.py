@@ -51,6 +51,13 @@ POINTS_MAX: Final = 360
 
 ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
 
+VICTORIA_HEADER: Final = "x-server-hostname"
+"""A header that VictoriaMetrics sends and Prometheus does not."""
+
+REPEATED_S: Final = 30.0
+"""Of a computed series: VictoriaMetrics repeats an older value in place of the newest ones
+(-search.latencyOffset), which would be a calm that nobody measured. Raw samples are whole."""
+
 HALVED: Final = frozenset({"RESULT_TOO_LARGE", "TIMEOUT", "HTTP_422", "HTTP_503"})
 """What asking for less may mend: too many bytes, too slow, more samples than the server allows."""
 
@@ -91,6 +98,7 @@ class PrometheusSource:
         self._table = table
         self._http = http
         self._headers = headers
+        self._repeats = False
 
     async def probe(self) -> Proof:
         """One cheap question. Raises ToolFailed."""
@@ -175,6 +183,10 @@ class PrometheusSource:
     ) -> None:
         """Quantiles of histograms and the configured measures: the server computes them."""
         asked = [*self._table.measures, *self._quantiles(names)]
+        known_s = time.time() - REPEATED_S
+        if self._repeats and asked and span.end_s > known_s:
+            span = Span(span.start_s, known_s)
+            captured.left_out.append(f"the newest {REPEATED_S:g} s of computed series")
         for place, measure in enumerate(asked):
             if time.monotonic() > deadline:
                 left = len(asked) - place
@@ -218,7 +230,7 @@ class PrometheusSource:
                 )
                 for series in read_matrix(data)
                 for at_s, text in series.values
-                if text not in {"NaN", "+Inf", "-Inf"}
+                if at_s <= span.end_s and text not in {"NaN", "+Inf", "-Inf"}
             ]
         except (ValueError, KeyError, TypeError):
             raise ToolFailed(f"{self.name} answered no matrix", code="SOURCE_FAILED") from None
@@ -235,6 +247,7 @@ class PrometheusSource:
             bytes_max=ANSWER_BYTES_MAX,
         )
         answer = expect_ok(await self._http.send(call), call)
+        self._repeats = self._repeats or VICTORIA_HEADER in answer.headers
         try:
             document = await to_thread.run_sync(json.loads, answer.body)
         except (ValueError, RecursionError):
