@@ -1,7 +1,7 @@
 """The same samples in each server of series that this machine has give the same rows.
 
-Prometheus is always there; a VictoriaMetrics is asked too where one is installed. It was, as 1.79.5,
-when its differences in docs/backends.md were measured.
+Prometheus is always there; a VictoriaMetrics is asked too where one is installed. It was, as
+1.79.5, when its differences in docs/backends.md were measured.
 """
 
 from __future__ import annotations
