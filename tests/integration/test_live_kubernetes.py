@@ -161,12 +161,12 @@ async def test_a_server_that_asks_us_to_wait_is_waited_for_once_and_shortly(
         return
     refused = await ask(held, look("pods"))
     assert len(asked_for) == 1
-    assert refused.envelope(0).status is EvidenceStatus.NO_EVIDENCE
-    assert any("pods of shop (HTTP_429)" in note for note in refused.envelope(0).notes)
+    assert refused.observations[0].code == "HTTP_429"
 
 
+@pytest.mark.spec("T4")
 @pytest.mark.fault("R15", "R75")
-async def test_what_is_forbidden_is_named_and_the_rest_is_read() -> None:
+async def test_what_is_forbidden_is_an_error_and_no_absence_and_the_rest_is_read() -> None:
     def instead(asked: Seen) -> Reply | None:
         return failure(403, "Forbidden") if asked.path.startswith("/api/v1/nodes") else None
 
@@ -174,9 +174,23 @@ async def test_what_is_forbidden_is_named_and_the_rest_is_read() -> None:
     held.instead = instead
     asked = await ask(held, look("pods"), look("nodes"))
     assert asked.envelope(0).count == 2
-    nodes = asked.envelope(1)
-    assert (nodes.status, nodes.truncated) == (EvidenceStatus.NO_EVIDENCE, True)
-    assert any("nodes (HTTP_403)" in note for note in nodes.notes)
+    assert not asked.envelope(0).truncated  # nothing of the pods is missing
+    assert asked.observations[1].code == "HTTP_403"
+    line = next(one for one in asked.release.coverage.lines if one.status == "failed")
+    assert (line.source, line.codes) == ("kubernetes:main", ("HTTP_403",))
+
+
+@pytest.mark.fault("R44")
+async def test_a_namespace_that_is_forbidden_is_named_beside_what_was_read() -> None:
+    def instead(asked: Seen) -> Reply | None:
+        is_other = asked.path.startswith("/api/v1/namespaces/other/pods")
+        return failure(403, "Forbidden") if is_other else None
+
+    held = broken_checkout()
+    held.instead = instead
+    pods = (await ask(held, look("pods"), namespaces=("shop", "other"))).envelope(0)
+    assert (pods.count, pods.truncated) == (2, True)
+    assert any("pods of other (HTTP_403)" in note for note in pods.notes)
 
 
 def crawl() -> Iterator[bytes]:
@@ -206,9 +220,12 @@ async def test_a_broken_slow_or_huge_answer_is_an_error_of_its_listing(
 ) -> None:
     held = broken_checkout()
     held.instead = lambda asked: reply if "/events?" in asked.path else None
-    asked = await ask(held, look("events"), look("pods"))
-    assert any(f"events of shop ({code})" in note for note in asked.envelope(0).notes)
+    asked = await ask(held, look("events"), look("pods"), ToolCallRequest("change_events", {}))
+    assert asked.observations[0].code == code
     assert asked.envelope(1).count == 2
+    changes = asked.envelope(2)
+    assert changes.truncated
+    assert any(f"events of shop ({code})" in note for note in changes.notes)
 
 
 async def test_when_nothing_can_be_listed_the_call_is_an_error() -> None:

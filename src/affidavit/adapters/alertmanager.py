@@ -39,6 +39,9 @@ STATES: Final[Mapping[str, tuple[str, str]]] = {
 """Of each look at alerts: whether active ones, and whether silenced or inhibited ones."""
 
 
+SIGNS: Final[Mapping[str, tuple[str, str]]] = {"True": ("=", "=~"), "False": ("!=", "!~")}
+"""Of a matcher: equal or not, and whether its value is a pattern."""
+
 Reading: TypeAlias = Callable[
     [Sequence[Mapping[str, object]], Window | None], Iterator[dict[str, Plain]]
 ]
@@ -202,7 +205,7 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _matcher(told: Mapping[str, str]) -> str:
-    sign = ("=" if told.get("isEqual", "True") == "True" else "!") + (
-        "~" if told.get("isRegex") == "True" else ""
-    )
-    return f'{told.get("name", "")}{sign if sign != "!" else "!="}"{told.get("value", "")}"'
+    """As Alertmanager writes one; servers before 0.22 do not say `isEqual`."""
+    signs = SIGNS["False" if told.get("isEqual") == "False" else "True"]
+    sign = signs[told.get("isRegex") == "True"]
+    return f'{told.get("name", "")}{sign}"{told.get("value", "")}"'

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Annotated, Final, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from affidavit.adapters.cluster_tables import (
     AlertmanagerTable,
@@ -195,6 +195,15 @@ class Backends(OptionTable):
     lookback_s: int = Field(
         default=1800, ge=300, le=6 * 3600, description="quiet time read before the window"
     )
+
+    @model_validator(mode="after")
+    def _are_told_apart(self) -> Backends:
+        """A back end's tool bears its name, in lower case and with underscores."""
+        plain = [(kind, re.sub(r"[^a-z0-9]", "_", name.lower())) for kind, name in self.names]
+        twice = [" ".join(one) for one in plain if plain.count(one) > 1]
+        if twice:
+            raise ValueError(f"two back ends are called {twice[0]}, or too alike")
+        return self
 
     @property
     def names(self) -> tuple[tuple[str, str], ...]:

@@ -25,14 +25,17 @@ from affidavit.adapters.cluster_tables import JournaldTable
 from affidavit.adapters.journal_entries import FIELDS, Entry, read_export, read_json_line, row_of
 from affidavit.adapters.live_rows import Read
 from affidavit.adapters.prometheus import Span
-from affidavit.adapters.telemetry_files import BYTES_MAX, FILES_MAX, tail_of
+from affidavit.adapters.telemetry_files import FILES_MAX, tail_of
 from affidavit.contract.errors import ToolFailed
 from affidavit.ports.lookups import Proof
 
 PROGRAM: Final = "journalctl"
 
-LINES_MAX: Final = 100_000
-"""Of one reading: an hour of a busy machine. journalctl writes them in about two seconds."""
+LINES_MAX: Final = 50_000
+"""Of one reading: half an hour of a busy machine. journalctl writes them in about a second."""
+
+BYTES_MAX: Final = 32 * 1024 * 1024
+"""Of one reading, which is held in memory while it becomes rows."""
 
 
 class JournaldSource:

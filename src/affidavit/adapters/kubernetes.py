@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
 
 import anyio
 
 from affidavit.adapters.cluster_tables import KubernetesTable
-from affidavit.adapters.kubernetes_api import ITEMS_MAX, Item, KubernetesApi, Resource, Review
+from affidavit.adapters.kubernetes_api import Item, KubernetesApi, Resource, Review, where_of
 from affidavit.adapters.kubernetes_objects import (
     read_conditions,
     read_deployment,
@@ -74,6 +75,33 @@ CHANGES_BACK_S: Final = 24 * 3600
 HINT: Final = "give it the Role of docs/backends.md and nothing else"
 
 
+READ_FROM: Final[Mapping[str, tuple[Resource, ...]]] = {
+    "pods": (Resource.PODS,),
+    "events": (Resource.EVENTS,),
+    "deployments": (Resource.DEPLOYMENTS,),
+    "nodes": (Resource.NODES,),
+}
+"""What each look is made of."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """What an observation did not see: parts of a kind of object, worded; or a kind as a whole."""
+
+    left_out: dict[Resource, list[str]] = field(default_factory=dict)
+    failed: dict[Resource, ToolFailed] = field(default_factory=dict)
+
+    def beside(self, *resources: Resource) -> tuple[str, ...]:
+        """What is missing from an answer that is made of these. Raises ToolFailed where there is
+        nothing to make it of."""
+        if all(resource in self.failed for resource in resources):
+            failed = self.failed[resources[0]]
+            raise ToolFailed(failed.message, code=failed.code, hint=failed.hint)
+        return tuple(said for resource in resources for said in self.left_out.get(resource, ()))
+
+
 class KubernetesSource:
     """One configured cluster: feeds for logs and events, and a `ports.lookups.Lookup`."""
 
@@ -95,7 +123,7 @@ class KubernetesSource:
         self._table = table
         self._api = api
         self._lock = anyio.Lock()
-        self._seen: Seen | None = None
+        self._seen: tuple[Seen, Gaps] | None = None
         self._seen_s = 0.0
 
     async def probe(self) -> Proof:
@@ -121,23 +149,25 @@ class KubernetesSource:
         return Proof(said, f"{'; '.join(warnings)}: {HINT}" if warnings else "")
 
     async def look(self, what: str, window: Window | None = None) -> Looked:
-        """See `Lookup.look`."""
-        seen = await self._observe()
+        """See `Lookup.look`. What is forbidden or does not answer is an error, not an absence."""
+        seen, gaps = await self._observe()
+        left_out = gaps.beside(*READ_FROM[what])
         rows = LOOKS[what](seen, window)
-        return Looked(rows[:ROWS_MAX], len(rows), seen.left_out)
+        return Looked(rows[:ROWS_MAX], len(rows), left_out)
 
     async def changes(self, span: Span) -> Read:
         """Rows of the table of events. Raises ToolFailed."""
-        seen = await self._observe()
+        seen, gaps = await self._observe()
+        left_out = gaps.beside(Resource.REPLICASETS, Resource.EVENTS)
         first_us, last_us = int((span.start_s - CHANGES_BACK_S) * 1e6), int(span.end_s * 1e6)
-        return Read(list(_within(change_rows(seen), first_us, last_us)), seen.left_out)
+        return Read(list(_within(change_rows(seen), first_us, last_us)), left_out)
 
     async def lines(self, span: Span) -> Read:
         """Rows of the table of logs. Raises ToolFailed."""
-        seen = await self._observe()
+        seen, gaps = await self._observe()
+        left_out = list(gaps.beside(Resource.EVENTS, Resource.PODS))
         first_us, last_us = int(span.start_s * 1e6), int(span.end_s * 1e6)
         rows = list(_within(line_rows(seen), first_us, last_us))
-        left_out = list(seen.left_out)
         if self._table.previous_logs:
             told, unread = await self._last_words(seen, first_us, last_us)
             rows += _within(told, first_us, last_us)
@@ -169,7 +199,7 @@ class KubernetesSource:
             unread.append(f"the last words of {len(found) - LOGS_MAX} more containers")
         return rows, unread
 
-    async def _observe(self) -> Seen:
+    async def _observe(self) -> tuple[Seen, Gaps]:
         """What is there now; one observation for all that ask within a few seconds."""
         async with self._lock:
             if self._seen is None or time.monotonic() - self._seen_s > FRESH_S:
@@ -177,46 +207,50 @@ class KubernetesSource:
                 self._seen_s = time.monotonic()
             return self._seen
 
-    async def _list_all(self) -> Seen:
+    async def _list_all(self) -> tuple[Seen, Gaps]:
         until_s = time.monotonic() + OBSERVE_S
-        found: dict[Resource, list[Item]] = {resource: [] for resource in Resource}
-        left_out: list[str] = []
-        failures: list[ToolFailed] = []
-        asked = [
-            (resource, namespace)
-            for namespace in self._table.namespaces
-            for resource in Resource
-            if resource is not Resource.NODES
-        ] + ([(Resource.NODES, "")] if self._table.nodes else [])
-        for resource, namespace in asked:
-            try:
-                listed = await self._api.listed(resource, namespace, until_s)
-            except ToolFailed as failed:
-                failures.append(failed)
-                where = f"{resource.word} of {namespace}" if namespace else resource.word
-                left_out.append(f"{where} ({failed.code})")
-            else:
-                found[resource] += listed.items
-                left_out += listed.left_out
-        if len(failures) == len(asked):
-            raise failures[0]
-        return self._read(found, tuple(left_out))
-
-    def _read(self, found: dict[Resource, list[Item]], left_out: tuple[str, ...]) -> Seen:
-        labels = self._table.service_labels
-        pods = tuple(read_pod(item, labels) for item in found[Resource.PODS])
-        deployments = tuple(read_deployment(item, labels) for item in found[Resource.DEPLOYMENTS])
-        rollouts = tuple(_there(map(read_rollout, found[Resource.REPLICASETS])))
-        nodes = found[Resource.NODES][:ITEMS_MAX]
-        return Seen(
-            pods=pods,
-            happenings=tuple(_there(map(read_event, found[Resource.EVENTS]))),
-            rollouts=rollouts,
-            deployments=deployments,
-            conditions=tuple(one for item in nodes for one in read_conditions(item)),
-            left_out=left_out,
+        labels, gaps = self._table.service_labels, Gaps()
+        pods = await self._listed(Resource.PODS, lambda i: read_pod(i, labels), gaps, until_s)
+        happenings = await self._listed(Resource.EVENTS, read_event, gaps, until_s)
+        deployments = await self._listed(
+            Resource.DEPLOYMENTS, lambda i: read_deployment(i, labels), gaps, until_s
+        )
+        rollouts = await self._listed(Resource.REPLICASETS, read_rollout, gaps, until_s)
+        nodes = await self._listed(
+            Resource.NODES, lambda i: tuple(read_conditions(i)), gaps, until_s
+        )
+        seen = Seen(
+            pods=tuple(pods),
+            happenings=tuple(happenings),
+            rollouts=tuple(rollouts),
+            deployments=tuple(deployments),
+            conditions=tuple(one for conditions in nodes for one in conditions),
             owners=owners_of(pods, deployments, rollouts),
         )
+        return seen, gaps
+
+    async def _listed(
+        self, resource: Resource, read: Callable[[Item], T | None], gaps: Gaps, until_s: float
+    ) -> list[T]:
+        """One kind of object in every namespace of the list; of the cluster, for nodes."""
+        places = self._table.namespaces
+        if resource is Resource.NODES:
+            places = ("",) if self._table.nodes else ()
+        found: list[T] = []
+        failures: list[ToolFailed] = []
+        left_out = gaps.left_out.setdefault(resource, [])
+        for namespace in places:
+            try:
+                listed = await self._api.listed(resource, namespace, until_s, read)
+            except ToolFailed as failed:
+                failures.append(failed)
+                left_out.append(f"{where_of(resource, namespace)} ({failed.code})")
+            else:
+                found += listed.items
+                left_out += listed.left_out
+        if failures and len(failures) == len(places):
+            gaps.failed[resource] = failures[0]
+        return found
 
     def _needed(self) -> tuple[tuple[str, str, str], ...]:
         logs = (LOG_NEEDED,) if self._table.previous_logs else ()
@@ -272,7 +306,3 @@ def _within(rows: Iterable[TableRow], first_us: int, last_us: int) -> Iterable[T
         at_us = row["timestamp"]
         if isinstance(at_us, int) and first_us <= at_us <= last_us:
             yield row
-
-
-def _there(found: Iterable[Any]) -> Iterable[Any]:
-    return (one for one in found if one is not None)

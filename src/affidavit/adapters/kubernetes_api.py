@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import anyio
 from anyio import to_thread
@@ -45,6 +45,8 @@ NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?")
 
 Item: TypeAlias = Mapping[str, Any]
 
+T = TypeVar("T")
+
 
 class Resource(Enum):
     """What is listed, each by its path."""
@@ -74,10 +76,11 @@ class Review(Enum):
 
 
 @dataclass(slots=True)
-class Listed:
-    """The objects, and what was not read, worded."""
+class Listed(Generic[T]):
+    """What was read of the objects, how many there were, and what was not read, worded."""
 
-    items: list[Item] = field(default_factory=list)
+    items: list[T] = field(default_factory=list)
+    count: int = 0
     left_out: list[str] = field(default_factory=list)
 
 
@@ -90,10 +93,13 @@ class KubernetesApi:
         self._http = http
         self._timeout_s = timeout_s
 
-    async def listed(self, resource: Resource, namespace: str, until_s: float) -> Listed:
-        """Every object of a namespace, within the bounds. Raises ToolFailed."""
-        listed = Listed()
-        where = f"{resource.word} of {namespace}" if namespace else resource.word
+    async def listed(
+        self, resource: Resource, namespace: str, until_s: float, read: Callable[[Item], T | None]
+    ) -> Listed[T]:
+        """Every object of a namespace, within the bounds, page by page as `read` makes it; whole
+        documents are never held together. Raises ToolFailed."""
+        listed: Listed[T] = Listed()
+        where = where_of(resource, namespace)
         path = resource.value.format(namespace=_checked(namespace) if namespace else "")
         size, token, is_anew = PAGE_ITEMS, "", False
         while True:
@@ -105,10 +111,10 @@ class KubernetesApi:
                     size = max(PAGE_ITEMS_MIN, size // 4)
                 elif failed.code == "HTTP_410" and token and not is_anew:
                     listed.items.clear()
-                    token, is_anew = "", True
-                elif listed.items:
+                    listed.count, token, is_anew = 0, "", True
+                elif listed.count:
                     listed.left_out.append(
-                        f"{where} beyond the first {len(listed.items)} ({failed.code})"
+                        f"{where} beyond the first {listed.count} ({failed.code})"
                     )
                     return listed
                 else:
@@ -117,14 +123,16 @@ class KubernetesApi:
             items, told = page.get("items"), page.get("metadata")
             if not isinstance(items, list) or not isinstance(told, dict):
                 raise self._no(f"no list of {resource.word}")
-            listed.items += [item for item in items if isinstance(item, dict)]
+            made = (read(item) for item in items if isinstance(item, dict))
+            listed.items += [one for one in made if one is not None]
+            listed.count += len(items)
             token = str(told.get("continue") or "")
             if not token:
                 return listed
-            if len(listed.items) >= ITEMS_MAX:
+            if listed.count >= ITEMS_MAX:
                 more = told.get("remainingItemCount")
                 rest = f" ({more} more)" if isinstance(more, int) else ""
-                listed.left_out.append(f"{where} beyond the first {len(listed.items)}{rest}")
+                listed.left_out.append(f"{where} beyond the first {listed.count}{rest}")
                 return listed
 
     async def previous_log(self, namespace: str, pod: str, container: str, until_s: float) -> str:
@@ -203,6 +211,11 @@ class KubernetesApi:
 
     def _no(self, what: str) -> ToolFailed:
         return ToolFailed(f"{self._what} answered {what}", code="SOURCE_FAILED")
+
+
+def where_of(resource: Resource, namespace: str) -> str:
+    """A listing, as it is named in what is said to be left out."""
+    return f"{resource.word} of {namespace}" if namespace else resource.word
 
 
 def _checked(name: str) -> str:

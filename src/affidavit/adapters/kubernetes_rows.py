@@ -54,7 +54,6 @@ class Seen:
     rollouts: tuple[Rollout, ...] = ()
     deployments: tuple[Deployment, ...] = ()
     conditions: tuple[Condition, ...] = ()
-    left_out: tuple[str, ...] = ()
     owners: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
 
     def service_of(self, namespace: str, kind: str, name: str) -> str:

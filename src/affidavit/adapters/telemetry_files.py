@@ -39,6 +39,9 @@ LEVEL: Final = re.compile(
 )
 
 NANOSECONDS_FROM: Final = 10**17
+LAST: Final = 10**19
+"""Nanoseconds of the year 2286."""
+
 DIGITS_OF: Final = ((10**14, 1), (10**11, 1000), (0, 1_000_000))
 """How large a number of nano-, micro- and milliseconds is at least; smaller ones are seconds."""
 
@@ -168,12 +171,14 @@ def moment_us(value: object) -> int | None:
     if isinstance(value, str) and not value.lstrip("-").replace(".", "", 1).isdigit():
         try:
             read = datetime.fromisoformat(value.replace(",", "."))
-        except ValueError:
+            return int(read.astimezone(UTC).timestamp() * 1e6) if read.tzinfo else None
+        except (ValueError, OverflowError):  # no moment, or one before the first year
             return None
-        return int(read.astimezone(UTC).timestamp() * 1e6) if read.tzinfo else None
     try:
         number = int(value) if isinstance(value, int) else float(str(value))
     except ValueError:
+        return None
+    if not 0 <= number < LAST:  # not a number, and infinity, are neither
         return None
     if number >= NANOSECONDS_FROM:
         return int(number // 1000)

@@ -113,6 +113,10 @@ def test_a_number_is_seconds_to_nanoseconds(value: object) -> None:
     assert moment_us(value) == START_US
 
 
-@pytest.mark.parametrize("value", [None, True, "soon", [], -5])
+NO_TIMES = [None, True, "soon", [], -5, "Infinity", "0001-01-01T00:00:00+14:00"]
+NO_NUMBERS = ["9" * 400, 10**400, float("inf"), float("nan")]
+
+
+@pytest.mark.parametrize("value", [*NO_TIMES, *NO_NUMBERS])
 def test_what_is_no_time_is_none(value: object) -> None:
     assert moment_us(value) is None
