@@ -15,7 +15,9 @@ import pytest
 from affidavit.adapters.sqlite_incidents import SqliteIncidents
 from affidavit.adapters.sqlite_store import SqliteStore
 from affidavit.ports.incidents import Delivery, Outcome
+from tests.support.cluster import broken_checkout, cluster
 from tests.support.http_stage import Reply, stage
+from tests.support.stores import loki
 
 pytestmark = pytest.mark.slow
 
@@ -130,3 +132,49 @@ def test_an_alert_s_payload_is_diagnosed_and_its_text_is_no_evidence(tmp_path: P
     (tmp_path / "over.json").write_text(json.dumps(resolved))
     code, told = call(tmp_path, "diagnose", "over.json", PROM_TOKEN="x")
     assert (code, told["error"]["code"]) == (2, "ALERT_RESOLVED")
+
+
+def write_cluster(folder: Path, api: str, logs: str) -> None:
+    hosts = json.dumps([url.removeprefix("http://") for url in (api, logs)])
+    (folder / "affidavit.toml").write_text(
+        f"""
+[outgoing]
+hosts = {hosts}
+[backends.kubernetes.shop]
+url = "{api}"
+namespaces = ["shop"]
+[backends.loki.main]
+url = "{logs}"
+query = '{{namespace="shop"}}'
+[backends.http.front.checks]
+web = {{ url = "{api}/healthz", service = "web" }}
+"""
+    )
+
+
+@pytest.mark.spec("C11")
+@pytest.mark.fault("R15", "R75")
+def test_doctor_proves_that_it_only_reads_or_refuses_and_marks_what_is_experimental(
+    tmp_path: Path,
+) -> None:
+    held = broken_checkout()
+    with cluster(held) as api, stage(loki([])) as logs:
+        write_cluster(tmp_path, api.url, logs.url)
+        code, told = call(tmp_path, "doctor")
+        assert code == 0
+        said = {check["what"]: check for check in told["checks"]}
+        assert "SelfSubjectRulesReview" in said["kubernetes:shop"]["said"]
+        assert said["loki:main (experimental)"]["said"].startswith("experimental")
+        assert "none was made" in said["http:front"]["said"]
+        _, listed = call(tmp_path, "tools", "list")
+        sources = {tool["name"]: tool["source"] for tool in listed["tools"]}
+        assert sources["kubernetes_shop"] == "kubernetes:shop"
+        assert sources["http_front"] == "http:front"
+        assert sources["log_search"] == "kubernetes:shop+loki:main (experimental)"
+        held.rules.append({"verbs": ["patch"], "apiGroups": ["apps"], "resources": ["deployments"]})
+        code, told = call(tmp_path, "doctor")
+    assert code == 1
+    (failed,) = [check for check in told["checks"] if not check["ok"]]
+    assert failed["what"] == "kubernetes:shop"
+    assert "ROLE_NOT_READ_ONLY" in failed["said"]
+    assert "patch deployments" in failed["said"]

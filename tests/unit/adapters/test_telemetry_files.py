@@ -113,8 +113,8 @@ def test_a_number_is_seconds_to_nanoseconds(value: object) -> None:
     assert moment_us(value) == START_US
 
 
-NO_TIMES = [None, True, "soon", [], -5, "Infinity", "0001-01-01T00:00:00+14:00"]
-NO_NUMBERS = ["9" * 400, 10**400, float("inf"), float("nan")]
+NO_TIMES: list[object] = [None, True, "soon", [], -5, "Infinity", "0001-01-01T00:00:00+14:00"]
+NO_NUMBERS: list[object] = ["9" * 400, 10**400, float("inf"), float("nan")]
 
 
 @pytest.mark.parametrize("value", [*NO_TIMES, *NO_NUMBERS])
