@@ -16,6 +16,7 @@ import pytest
 from affidavit.adapters.backend_tables import Backends
 from affidavit.adapters.live_backends import LiveConfig, open_live, probe_backends
 from affidavit.adapters.outgoing_rules import OutgoingTable
+from affidavit.contract.agent import ToolCallRequest
 from affidavit.contract.errors import InputRefused, ToolFailed
 from affidavit.contract.evidence import Window
 from affidavit.contract.states import EvidenceStatus
@@ -24,6 +25,7 @@ from affidavit.tools.capture import capture_catalogue
 from affidavit.tools.capture.rows import LEFT_OUT
 from affidavit.tools.catalogue import ToolContext
 from tests.support.http_stage import Reply, Seen, stage
+from tests.support.live_runs import ask_live, live_settings, recent
 from tests.support.watched_lab import needs, watched_lab
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
@@ -201,3 +203,21 @@ async def test_another_tenant_s_back_ends_are_not_there() -> None:
     with pytest.raises(InputRefused) as refused:
         await open_live(theirs, incident())
     assert refused.value.code == "NO_BACKENDS"
+
+
+@pytest.mark.spec("T6")
+@pytest.mark.parametrize("half", ["\ud800", "\x00", "\u2028", "\x1b[31m"])
+async def test_one_line_that_no_text_can_hold_does_not_cost_the_others(
+    tmp_path: Path, half: str
+) -> None:
+    """Else whoever can write one log line could blind a whole investigation."""
+    at_us = int((time.time() - 60) * 1e6)
+    lines = [
+        {"timestamp": at_us, "service_name": "api", "body": text, "severity_text": "ERROR"}
+        for text in ("the pool is exhausted", f"half {half} a pair")
+    ]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    files = {"logs": {"signal": "logs", "paths": (f"{tmp_path}/*.jsonl",)}}
+    called = [ToolCallRequest("log_search", {"text": text}) for text in ("exhausted", "half")]
+    asked = await ask_live(live_settings((), files=files), recent(), *called)
+    assert [asked.envelope(place).count for place in (0, 1)] == [1, 1]

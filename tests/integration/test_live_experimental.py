@@ -267,3 +267,13 @@ async def test_an_api_key_is_sent_and_not_shown() -> None:
     assert finding.ok
     assert there.seen[0].headers["authorization"] == f"ApiKey {key}"
     assert key not in str(finding)
+
+
+@pytest.mark.fault("R44")
+@pytest.mark.parametrize("kind", ["loki", "elasticsearch"])
+async def test_a_line_without_end_is_cut_and_costs_no_other(kind: str) -> None:
+    long = Told(START_US + SECOND, "a", "error", "long " + "x" * 3_000_000)
+    asked = await ask(kind, STORES[kind]([long, *startup(3)]), search("long"), search("panic"))
+    assert asked.envelope(0).count == 1
+    assert any("cut to their bounds" in note for note in asked.envelope(0).notes)
+    assert asked.envelope(1).count == 1

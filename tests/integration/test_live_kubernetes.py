@@ -21,6 +21,7 @@ from tests.support.cluster import (
     Cluster,
     broken_checkout,
     cluster,
+    event,
     failure,
     killed,
     pod,
@@ -315,3 +316,16 @@ async def test_the_playbook_sees_what_kubelet_said_and_leads_with_the_rollout() 
     assert ("kubernetes:main", "logs", "consulted") in lines
     assert ("kubernetes:main", "events", "consulted") in lines
     assert ("kubernetes:main", "kubernetes", "not_asked") in lines
+
+
+@pytest.mark.spec("T6")
+async def test_half_a_character_in_somebody_s_words_hides_nothing_else() -> None:
+    """JSON can spell what no text can hold (half a surrogate pair); a workload can write that."""
+    held = broken_checkout()
+    held.objects["events"].append(event("Unhealthy", "probe said \ud800 and \u0000 no more", 60))
+    calls = [look("events"), ToolCallRequest("log_search", {"text": "probe said"}),
+             ToolCallRequest("log_search", {"text": "Back-off"})]  # fmt: skip
+    asked = await ask(held, *calls)
+    assert "Unhealthy" in {row["reason"] for row in cells(asked.envelope(0))}
+    assert asked.envelope(1).count >= 1
+    assert asked.envelope(2).count >= 1

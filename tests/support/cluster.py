@@ -208,7 +208,8 @@ class Cluster:
 
 def said(document: object, status: int = 200) -> Reply:
     """A document."""
-    return Reply(status, json.dumps(document).encode())
+    kind = {"content-type": "application/json"}
+    return Reply(status, json.dumps(document).encode(), kind)
 
 
 def failure(status: int, reason: str, **headers: str) -> Reply:

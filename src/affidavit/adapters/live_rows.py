@@ -6,11 +6,11 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from anyio import to_thread
 
-from affidavit.adapters.live_telemetry import Caught, Feed
+from affidavit.adapters.live_telemetry import Caught, Feed, open_text
 from affidavit.adapters.prometheus import Span
 from affidavit.ports.telemetry import SignalName
 
@@ -24,6 +24,10 @@ class Read:
     left_out: tuple[str, ...] = ()
 
 
+TEXT_CHARS_MAX: Final = 16_000
+"""Of one text on its way into a table, which cuts it further and says so: a longer line must not
+cost the whole reading."""
+
 Reading: TypeAlias = Callable[[Span], Awaitable[Read]]
 """Reads a span. Raises ToolFailed."""
 
@@ -36,11 +40,16 @@ def rows_feed(name: str, signal: SignalName, read: Reading) -> Feed:
         path = stem.with_suffix(".jsonl")
 
         def write() -> None:
-            with path.open("w", encoding="utf-8") as file:
+            with open_text(path) as file:
                 for row in found.rows:
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    short = {name: _short(value) for name, value in row.items()}
+                    file.write(json.dumps(short, ensure_ascii=False) + "\n")
 
         await to_thread.run_sync(write)
         return Caught(path, "jsonl", len(found.rows), found.left_out)
 
     return Feed(name, signal, catch)
+
+
+def _short(value: object) -> object:
+    return value[:TEXT_CHARS_MAX] if isinstance(value, str) else value

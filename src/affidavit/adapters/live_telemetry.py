@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeAlias, assert_never, cast
+from typing import IO, Final, TypeAlias, assert_never, cast
 
 import anyio
 from anyio import to_thread
@@ -86,6 +86,12 @@ class Feed:
     catch: Catch
 
 
+def open_text(path: Path) -> IO[str]:
+    """A new file of rows. What JSON can spell and no text can hold (half a surrogate pair) becomes
+    a question mark: one such word of a workload's must not cost a whole table."""
+    return path.open("w", encoding="utf-8", errors="replace", newline="")
+
+
 def metrics_feed(source: PrometheusSource) -> Feed:
     """The metrics of a Prometheus."""
 
@@ -94,7 +100,7 @@ def metrics_feed(source: PrometheusSource) -> Feed:
         path = stem.with_suffix(".csv")
 
         def write() -> None:
-            with path.open("w", encoding="utf-8", newline="") as file:
+            with open_text(path) as file:
                 writer = csv.writer(file)
                 writer.writerow([column.name for column in COLUMNS["metrics"]])
                 writer.writerows(captured.rows)
@@ -112,7 +118,7 @@ def files_feed(name: str, table: FilesTable) -> Feed:
         path = stem.with_suffix(".jsonl")
 
         def write() -> Caught:
-            with path.open("w", encoding="utf-8") as file:
+            with open_text(path) as file:
                 lines = capture_files(table, int(span.start_s * 1e6), int(span.end_s * 1e6), file)
             left_out = list(lines.left_out)
             if lines.unread:

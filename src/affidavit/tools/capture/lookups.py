@@ -51,7 +51,8 @@ def lookup_tool(lookup: Lookup) -> Tool[LookupArguments]:
             )
         looked = await lookup.look(arguments.look, scope.window)
         rule = {"source_left_out": "; ".join(looked.left_out)}
-        return write_raw(Answer(looked.rows, {"rows": looked.total}), rule)
+        rows = [{name: _whole(value) for name, value in row.items()} for row in looked.rows]
+        return write_raw(Answer(rows, {"rows": looked.total}), rule)
 
     def project(raw: bytes, arguments: LookupArguments, scope: Scope, now: datetime) -> Envelope:
         answer = read_raw(raw)
@@ -87,6 +88,11 @@ def _row(row: Mapping[str, Plain], lookup: Lookup, now: datetime) -> Row:
     at = moment(row, AT) if row.get(AT) is not None else now
     cells = _cells(row, lookup.spoken)
     return Row(subject=str(whose) if whose else lookup.service or None, cells=cells, at=at)
+
+
+def _whole(value: Plain) -> Plain:
+    """A text without what JSON can spell and no text can hold: half a surrogate pair."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _cells(row: Mapping[str, Plain], spoken: frozenset[str]) -> tuple[Cell, ...]:
