@@ -166,10 +166,12 @@ WITH {phased}, nested AS (
         / (least(n1, n0) + {shrink}) AS excess
     FROM compared WHERE n1 >= {spans} AND n0 >= {spans}
 ), services AS (
-    SELECT view, service, max(struct_pack(excess, operation, high0, high1)) AS worst
-    FROM rated WHERE excess > 0 GROUP BY view, service
+    SELECT view, service,
+           sum(least(n1, n0) * greatest(0, excess)) / sum(least(n1, n0)) AS excess,
+           max(struct_pack(excess, operation, high0, high1)) AS worst
+    FROM rated GROUP BY view, service HAVING max(excess) > 0
 )
-SELECT service, sum(worst.excess) / 2 AS strength, max(worst).operation AS operation,
+SELECT service, sum(excess) / 2 AS strength, max(worst).operation AS operation,
        max(worst).high0 AS before_us, max(worst).high1 AS after_us
 FROM services GROUP BY service ORDER BY strength DESC, service LIMIT {rows}"""
 
@@ -177,8 +179,10 @@ FROM services GROUP BY service ORDER BY strength DESC, service LIMIT {rows}"""
 def self_time(traces: str, bounds: Bounds) -> Query:
     """Services that work longer themselves.
 
-    Self time is a span's duration less that of its children. strength is the logarithm of the
-    ratio of its 75th percentiles, for the service's worst operation. Columns: service, strength,
+    Self time is a span's duration less that of its children. An operation's excess is the logarithm
+    of the ratio of its 75th percentiles; strength is the mean excess of the service's operations,
+    by their spans. What takes a processor away slows whatever runs on it; and of many operations
+    one is always slower than it was. Columns: service, strength, and of the worst operation
     operation, before_us, after_us.
     """
     figures = {"n": "count(*)", "high": "quantile_cont(own_us, 0.75)"}

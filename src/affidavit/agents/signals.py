@@ -174,19 +174,21 @@ def suspect(
     weights: Weights,
 ) -> Suspect:
     """One service, less what its best callee explains."""
-    callees = sorted(
-        (-raw.get(callee, 0.0), callee)
-        for caller, callee in seen.calls
-        if caller == service and raw.get(callee, 0.0) > 0
-    )
+    explained_by = best_callee(service, raw, seen.calls)
     score = raw[service]
-    explained_by = None
-    if callees:
-        score += weights.explained * callees[0][0]
-        explained_by = callees[0][1]
+    if explained_by is not None:
+        score -= weights.explained * raw[explained_by]
     return Suspect(
         service, score, tuple(sorted(supports, key=lambda s: (-s.share, s.signal))), explained_by
     )
+
+
+def best_callee(
+    service: str, raw: Mapping[str, float], calls: Iterable[tuple[str, str]]
+) -> str | None:
+    """Whom a service calls that deviates most; the first by name of equals."""
+    callees = (b for a, b in calls if a == service and raw.get(b, 0.0) > 0)
+    return min(callees, key=lambda callee: (-raw[callee], callee), default=None)
 
 
 def gather(seen: Seen, weights: Weights) -> dict[str, list[Support]]:

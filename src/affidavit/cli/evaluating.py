@@ -23,7 +23,7 @@ from affidavit.evaluation.report import Report, report_of, verdict_of
 from affidavit.evaluation.shifted import shift_cases
 from affidavit.evaluation.tables import render_text, report_json
 from affidavit.evaluation.trials import Order, Played, play
-from affidavit.importers.formats import FORMATS, import_incidents
+from affidavit.importers.formats import FORMATS, import_apart
 
 REPEATS_MAX: Final = 50
 """More runs of one case say nothing new, and take hours."""
@@ -103,7 +103,7 @@ def _places(places: tuple[str, ...], opened: ExitStack) -> Iterator[tuple[str, P
         if colon and format_name in FORMATS and not Path(place).exists():
             room = _room(opened)
             tell(f"importing {source} as {format_name}")
-            import_incidents(format_name, Path(source), room)
+            import_apart(format_name, Path(source), room)
             yield format_name, room
         else:
             yield Path(place).resolve().name or place, Path(place)

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from statistics import median
 
 from affidavit.evaluation.incidents import Case
-from affidavit.evaluation.proportions import Z_95
+from affidavit.evaluation.proportions import wilson
 from affidavit.evaluation.scorer import RunScore
 
 
@@ -29,15 +28,8 @@ class Rate:
         return self.hits / self.of if self.of else None
 
     def interval(self) -> tuple[float, float] | None:
-        """The Wilson score interval at 95 % (Wilson 1927), which also holds for 0 of n."""
-        if not self.of:
-            return None
-        share, square = self.hits / self.of, Z_95**2
-        middle = share + square / (2 * self.of)
-        spread = share * (1 - share) / self.of + square / (4 * self.of**2)
-        half = Z_95 * sqrt(max(0.0, spread))
-        scale = 1 + square / self.of
-        return max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale)
+        """The Wilson score interval at 95 % (see `proportions.wilson`)."""
+        return wilson(self.hits, self.of)
 
 
 @dataclass(frozen=True, slots=True)

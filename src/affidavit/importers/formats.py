@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -48,3 +51,18 @@ def import_incidents(format_name: str, src: Path, dst: Path) -> list[Path]:
     if not src.exists():
         raise InputRefused(f"{src} is not there")
     return importer(src, dst)
+
+
+def import_apart(format_name: str, src: Path, dst: Path) -> list[Path]:
+    """As `import_incidents`, in a process that is gone afterwards.
+
+    For whoever goes on: an import's memory is not given back by the process that needed it, and
+    would be counted as that of all that comes after it. Errors: as there.
+    """
+    with ProcessPoolExecutor(max_workers=1, mp_context=get_context("spawn")) as apart:
+        try:
+            return apart.submit(import_incidents, format_name, src, dst).result()
+        except BrokenProcessPool:
+            raise InputRefused(
+                f"the import of {src} was ended from outside", hint="is there memory enough?"
+            ) from None

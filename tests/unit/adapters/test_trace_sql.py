@@ -46,6 +46,22 @@ def test_work_inside_the_callee_is_not_the_edges() -> None:
     assert (found["db"]["before_us"], found["db"]["after_us"]) == (1000, 80_000)
 
 
+@pytest.mark.spec("T5")
+def test_who_works_longer_in_all_it_does_is_stronger_than_who_does_in_one_thing() -> None:
+    """Of many operations one is always slower than it was; a lost processor slows them all."""
+    tables = Tables()
+    operations = [f"operation {number}" for number in range(8)]
+    for second in (*BEFORE, *DURING):
+        for name in operations:
+            slowed = 80_000 if second > 0 else 1000
+            tables.call(second, ("starved", name, slowed))
+            tables.call(second, ("busy", name, slowed if name == operations[0] else 1000))
+    found = by_service(tables.ask(self_time("traces", BOUNDS)))
+    assert found["starved"]["strength"] == pytest.approx(8 * found["busy"]["strength"], rel=0.01)
+    assert found["busy"]["operation"] == operations[0]
+    assert (found["busy"]["before_us"], found["busy"]["after_us"]) == (1000, 80_000)
+
+
 def test_an_alert_a_minute_early_costs_no_edge() -> None:
     tables = Tables()
     calls(tables, range(-300, -240, 3), 1000)

@@ -177,7 +177,7 @@ def test_a_slow_edge_is_told_of_the_callee_as_it_was_recorded() -> None:
 
 def test_what_was_looked_at_as_well_stands_beside_the_place() -> None:
     draft = concluded(
-        saw(1, "resource_shifts", change("db", "cpu", "60"), change("cart", "memory", "9"))
+        saw(1, "resource_shifts", change("db", "cpu", "60"), change("cart", "memory", "4"))
     )
     assert draft["conclusion"]["text"].startswith("db is abnormal")
     subjects = [item["sentences"][0]["statements"][0]["subject"] for item in draft["analyses"]]

@@ -19,6 +19,9 @@ from affidavit.tools.capture.rows import count, moment, number, text
 EXCESS: Final = "excess of error lines"
 """The name of a service's strength."""
 
+EXCESS_ABNORMAL: Final = Decimal("0.7")
+"""One kind of error line, twice as frequent as before."""
+
 
 def _error_rise(row: Mapping[str, Plain], scope: Scope) -> Sequence[Fact]:
     service = text(row, "service")

@@ -29,6 +29,9 @@ FAILED_ABNORMAL: Final = Decimal("0.05")
 LOST_ABNORMAL: Final = Decimal("0.05")
 """Lost share of a usual step: one in twenty, beyond three standard errors."""
 
+ENDING_ABNORMAL: Final = Decimal("0.42")
+"""How sure an unusual ending is, of 1: two and a half of six standard errors, the least listed."""
+
 EDGES_TIMED_MAX: Final = 2
 """Edges whose onset is asked for: the first suspect's, and the one that could be it instead."""
 
@@ -194,7 +197,8 @@ SELF_TIME: Final = Analysis(
     description="Services that work longer themselves, without what they wait for. Strongest "
     "first.",
     rule="self time: a span less its children; score: ln of the ratio of its 75th percentiles plus "
-    f"2 ms on either side, times n/(n+3), of the worst operation; anomalous where doubled; {SIDES}",
+    "2 ms on either side, times n/(n+3), mean of the service's operations by their spans; before "
+    f"and after: of its worst operation, anomalous where doubled; {SIDES}",
     facts=_self_time,
 )
 
