@@ -63,23 +63,27 @@ CREATE VIRTUAL TABLE IF NOT EXISTS word USING fts5 (
 CREATE VIRTUAL TABLE IF NOT EXISTS word_count USING fts5vocab (word, row);
 """
 
+STEM_CHARS_MIN: Final = 4
+"""What is left of a word has to be a word."""
+
 _HAN: Final = r"\u3400-\u9fff\uf900-\ufaff"
 _RUN: Final = re.compile(rf"[{_HAN}]+|[a-z0-9]+(?:[._:/-][a-z0-9]+)*")
 
-STOP_WORDS: Final = frozenset(
+_ASKING: Final = (
     "a an the of in on at to for by with from and or is are was were be been do does did how what "
     "when where which who why whom can could should would must may might i we you it its this that "
     "these those there if then than so as about into our your my me us please tell show say says "
-    "said know get have has had will not no any some all".split()
-)
-"""Words that stand in every text and tell nothing about a page."""
+    "said know get have has had will not no any some all according runbook runbooks playbook wiki "
+    "handbook manual documentation docs document documents page pages guide knowledge base"
+).split()
+"""Words that ask, or name pages as such, and tell nothing of what a page is about."""
 
-STOP_PAIRS: Final = frozenset(
-    "什么 怎么 如何 怎样 为什 么样 应该 需要 可以 请问 哪些 哪里 我们 你们 他们 这个 "
-    "那个 一个 有没 没有 的是 是什 关于 里关 知识 识库 手册 文档 册里 档里 里的 么处 "
-    "么做 么办 的步 有哪 是怎".split()
+_ASKING_HAN: Final = re.compile(
+    "为什么|是什么|什么时候|什么样|什么|怎么办|怎么做|怎么样|怎么|怎样|如何|哪些|哪里|哪个|请问|请|"
+    "需要|应该|可以|能否|是否|有没有|我们|你们|他们|这个|那个|一个|关于|知识库|手册|文档|步骤|流程|"
+    "处理|多久|多少|几天|谁|的|了|吗|呢|吧|啊|里|中|在|对|把|被|和|与|或|是|有"
 )
-"""Pairs of characters that ask, and name nothing."""
+"""The same in Chinese; they are taken out before the rest is cut into pairs."""
 
 
 def terms_of(text: str) -> tuple[str, ...]:
@@ -109,16 +113,16 @@ def _stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > STEM_CHARS_MIN else word
 
 
-STEM_CHARS_MIN: Final = 4
-"""What is left of a word has to be a word."""
-
-
 def wanted_terms(query: str) -> tuple[str, ...]:
     """The different words of a query that say what it is about, at most `TERMS_MAX`."""
-    told = (term for term in terms_of(query) if term not in STOP_WORDS and term not in STOP_PAIRS)
+    bare = _ASKING_HAN.sub(" ", unicodedata.normalize("NFKC", query))
+    told = (term for term in terms_of(bare) if term not in STOP_WORDS)
     return tuple(dict.fromkeys(term for term in told if len(term) > 1 or term.isdigit()))[
         :TERMS_MAX
     ]
+
+
+STOP_WORDS: Final = frozenset(_stem(word) for word in _ASKING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +354,7 @@ def _weights(open_: sqlite3.Connection, terms: Sequence[str], indexed: int) -> M
     weights = {}
     for term in terms:
         row = open_.execute("SELECT doc FROM word_count WHERE term = ?", (term,)).fetchone()
-        weights[term] = 1 / sqrt(1 + (row[0] if row else 0))
+        weights[term] = 1 / sqrt(max(1, row[0] if row else 0))
     return weights if indexed else {}
 
 

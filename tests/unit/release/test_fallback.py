@@ -20,7 +20,13 @@ from affidavit.contract.snapshots import (
     VerifiedCall,
     VerifiedEvidenceSnapshot,
 )
-from affidavit.contract.states import AnalysisKind, EvidenceClass, FallbackType, ReleaseOutcome
+from affidavit.contract.states import (
+    AnalysisKind,
+    EvidenceClass,
+    FallbackType,
+    IntentType,
+    ReleaseOutcome,
+)
 from affidavit.contract.violations import EvidenceCode, Refusal, SupportCode, Violation
 from affidavit.ledger.snapshot import Verified
 from affidavit.progress.projector import LIMITATIONS_MAX, SOURCES_MAX
@@ -345,7 +351,12 @@ def test_everything_is_bounded_and_says_so() -> None:
 @pytest.mark.spec("C7")
 def test_the_words_are_a_closed_set_and_all_of_it_is_used() -> None:
     """Every fallback says why, in a sentence of the table; no sentence of the table is dead."""
-    said = {reason for situation in ALL for reason in reasons_of(situation)}
+    said = {
+        reason
+        for situation in ALL
+        for intent in (None, *IntentType)
+        for reason in reasons_of(situation, intent)
+    }
     for situation in ALL:
         row = DECISIONS[decide(situation)]
         if row.outcome is ReleaseOutcome.FALLBACK:
