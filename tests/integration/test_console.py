@@ -128,6 +128,25 @@ def test_a_run_is_started_watched_and_its_evidence_opened(house: Served, page: P
     picture(page, "report")
 
 
+@pytest.mark.spec("I3", "I6")
+def test_a_question_is_asked_and_asked_on(page: Page) -> None:
+    """From the list to a diagnosis, from there to a further question, each on its run's page."""
+    page.get_by_label("Ask", exact=True).fill("Why is the storefront failing?")
+    page.get_by_label("about").select_option("failing-storefront")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    slow = WAIT_S * 1000
+    expect(page.locator("h1")).to_have_text("Why is the storefront failing?", timeout=slow)
+    expect(page.locator("#answer")).to_be_visible(timeout=slow)
+    assert page.locator("#answer").text_content()
+    picture(page, "asked")
+    page.get_by_label("Ask on").fill("谢谢")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.locator("h1")).to_have_text("谢谢", timeout=slow)
+    expect(page.locator("#answer")).to_have_text("不客气。", timeout=slow)
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 @pytest.mark.fault("R74")
 def test_hostile_text_is_shown_and_breaks_nothing(house: Served, page: Page) -> None:
     """A question of markup, braces and controls is text in the list and on its own page."""

@@ -41,6 +41,28 @@ async function ask(path, payload) {
   }
   return said;
 }
+// A turn's answer is its run: the stream is left at once, and followed on the run's own page.
+async function say(payload) {
+  const leave = new AbortController();
+  const answer = await fetch("/api/v1/chat", {
+    method: "POST", signal: leave.signal, body: JSON.stringify(payload),
+    headers: { "X-CSRF-Token": csrf, "Content-Type": "application/json" },
+  });
+  if (answer.status === 401) { location.assign("/login"); throw new Error("logged out"); }
+  if (!answer.ok) {
+    const said = await answer.json();
+    throw new Error([said.detail || said.title, said.hint].filter(Boolean).join(". "));
+  }
+  const run = answer.headers.get("location").split("/").pop();
+  leave.abort();
+  location.assign("/runs/" + encodeURIComponent(run));
+}
+function listen(about) {
+  $("say").addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(() => say({ message: $("message").value, ...about() }));
+  });
+}
 async function attempt(work) {
   try { await work(); trouble(""); } catch (error) { trouble(error.message); }
 }
@@ -105,6 +127,7 @@ async function showRuns() {
         const option = make("option", name);
         option.value = name;
         $("incident").append(option);
+        $("about").append(option.cloneNode(true));
       }
       $("start").hidden = found.length === 0;
     });
@@ -116,6 +139,8 @@ async function showRuns() {
       });
     });
   }
+  $("say").hidden = !holds("operator");
+  listen(() => ($("about").value ? { incident: $("about").value } : {}));
   again(listRuns);
 }
 
@@ -145,8 +170,14 @@ async function standing() {
       + instead + " Do not rely on this answer.");
   }
   $("cancel").hidden = Boolean(run.outcome) || !holds("operator");
+  const said = run.reply || (run.result && run.result.conclusion);
+  const answer = said ? said.text : (run.limitations.concat(run.fallback ? run.fallback.limitations : []))[0];
+  $("answer").hidden = !run.outcome || !answer;
+  $("answer").textContent = visible(answer || "");
+  $("say").hidden = !run.outcome || !holds("operator");
 }
 async function showRun() {
+  listen(() => ({ follows: body.run }));
   await attempt(standing);
   press($("cancel"), async () => {
     await ask("/api/v1/runs/" + encodeURIComponent(body.run) + "/cancel", {});
