@@ -1,0 +1,94 @@
+"""`affidavit ask` and `affidavit knowledge` as a user types them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.acceptance.conftest import Shell
+
+pytestmark = pytest.mark.slow
+
+EXAMPLES: Final = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture
+def pages(shell: Shell) -> Path:
+    """A folder with two pages."""
+    folder = shell.home / "pages"
+    folder.mkdir()
+    (folder / "pool.md").write_text(
+        "# Pool\n\nIf the connection pool is exhausted, raise max_connections.\n"
+    )
+    (folder / "zh.txt").write_text("磁盘写满时，先清理旧日志，再扩容。\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.spec("I2", "A3", "A5")
+def test_pages_are_indexed_asked_verified_and_taken_out(shell: Shell, pages: Path) -> None:
+    """add → list → ask → verify → replay → remove → ask: found, then an honest fallback."""
+    added = shell.run("knowledge", "add", pages, "--json")
+    assert added.json == {"tenant": "local", "pages": 2, "passages": 2, "left_alone": 0}
+    listed = shell.run("knowledge", "list").out
+    assert "pool.md" in listed
+    assert "zh.txt" in listed
+    found = shell.run("knowledge", "search", "exhausted pool", "--json").json
+    assert [item["page"] for item in found["passages"]] == ["pool.md"]
+    assert shell.run("knowledge", "search", "bread").code == 1
+    asked = shell.run("ask", "磁盘写满了如何处理？", "--json")
+    assert asked.code == 0
+    assert "先清理旧日志" in asked.json["result"]["conclusion"]["text"]
+    run_id = asked.json["run_id"]
+    assert shell.run("verify", run_id).code == 3
+    assert shell.run("replay", run_id).code == 0
+    assert shell.run("runs", "show", run_id, "--json").code == 0
+    assert "quoting what was found" in shell.run("timeline", run_id).out
+    assert shell.run("knowledge", "remove", "zh.txt", "nowhere.md").code == 2
+    assert shell.run("knowledge", "remove", "zh.txt").code == 0
+    again = shell.run("ask", "磁盘写满了如何处理？", "--json")
+    assert (again.code, again.json["decision"]) == (3, "D6")
+
+
+@pytest.mark.spec("I1", "I3")
+def test_what_is_said_has_the_exit_code_of_its_answer(shell: Shell) -> None:
+    """A reply 0, asked back 3, no branch 4, refused 2; and a refusal leaves no store."""
+    assert shell.run("ask", " ").code == 2
+    assert shell.run("ask", "Why?", "--incident", "nowhere").code == 2
+    assert shell.run("ask", "And?", "--follows", "run_0123456789abcdef").code == 2
+    assert not shell.store.exists()
+    hello = shell.run("ask", "你好", "--json")
+    assert (hello.code, hello.json["decision"]) == (0, "S1")
+    assert hello.json["reply"]["language"] == "zh"
+    assert shell.run("replay", hello.json["run_id"]).code == 0
+    assert shell.run("ask", "Why is checkout failing?").code == 3
+    unclear = shell.run("ask", "checkout", "--json")
+    assert (unclear.code, unclear.json["failure_code"]) == (4, "ROUTING_UNAVAILABLE")
+    nothing = shell.run("ask", "Who owns the payment service?", "--json")
+    assert (nothing.code, nothing.json["failure_code"]) == (4, "KNOWLEDGE_UNAVAILABLE")
+
+
+@pytest.mark.spec("I6", "A3", "N13")
+def test_a_further_question_is_asked_replayed_and_asked_on(shell: Shell) -> None:
+    """Each turn is about the first one's incident; what it cites are calls of its own."""
+    first = shell.run("ask", "Why is it failing?", "--incident", EXAMPLES / "shop-01", "--json")
+    assert first.json["outcome"] == "SUCCESS"
+    second = shell.run(
+        "ask", "Did storefront fail too?", "--follows", first.json["run_id"], "--json"
+    )
+    assert "storefront" in second.json["result"]["conclusion"]["text"]
+    assert shell.run("replay", second.json["run_id"]).code == 0
+    third = shell.run("ask", "payments呢？", "--follows", second.json["run_id"], "--json")
+    assert "payments" in third.json["result"]["conclusion"]["text"]
+    assert shell.run("verify", third.json["run_id"]).code == 3
+
+
+@pytest.mark.spec("I1", "K8")
+def test_a_turn_without_a_configured_branch_is_not_taken(shell: Shell) -> None:
+    """`chat.intents` narrows: a policy refuses, and no other branch is taken instead."""
+    done = shell.run(
+        "ask", "Why is checkout failing?", "--json", AFFIDAVIT_CHAT_INTENTS="KNOWLEDGE,SYSTEM_CHAT"
+    )
+    assert (done.code, done.json["failure_code"]) == (4, "ROUTING_UNAVAILABLE")
+    assert "policy" in shell.run("timeline", done.json["run_id"], "--json").out
