@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -92,3 +94,37 @@ def test_a_turn_without_a_configured_branch_is_not_taken(shell: Shell) -> None:
     )
     assert (done.code, done.json["failure_code"]) == (4, "ROUTING_UNAVAILABLE")
     assert "policy" in shell.run("timeline", done.json["run_id"], "--json").out
+
+
+@pytest.mark.spec("I6", "C11")
+def test_what_goes_on_now_is_asked_about_and_asked_on(shell: Shell) -> None:
+    """Live back ends, and then what was read of them, without reading them again."""
+    now = datetime.now(UTC)
+    (shell.home / "app.jsonl").write_text(
+        "".join(
+            json.dumps(
+                {
+                    "timestamp": (now - timedelta(seconds=300 - second)).isoformat(),
+                    "service": "checkout",
+                    "level": "ERROR" if second > 200 else "INFO",
+                    "body": "payment timeout" if second > 200 else "ok",
+                }
+            )
+            + "\n"
+            for second in range(300)
+        )
+    )
+    (shell.home / "affidavit.toml").write_text(
+        f'[backends.files.logs]\nsignal = "logs"\npaths = ["{shell.home}/*.jsonl"]\n'
+    )
+    question = ("ask", "Why is checkout failing now?", "--incident", "live")
+    first = shell.run(*question, "--service", "checkout", "--since", "4m", "--json")
+    assert first.code in {0, 3}
+    assert first.json["usage"]["calls"] > 0
+    (shell.home / "app.jsonl").unlink()
+    second = shell.run("ask", "Are you sure?", "--follows", first.json["run_id"], "--json")
+    assert second.code in {0, 3}
+    read = [line for line in second.json["coverage"]["lines"] if line["calls"]]
+    assert {line["source"] for line in read} == {"files:logs"}
+    assert shell.run(*question, "--since", "1y").code == 2
+    assert shell.run("ask", "Why?", "--service", "checkout").code == 2

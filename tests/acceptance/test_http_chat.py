@@ -339,6 +339,10 @@ def test_a_turn_can_be_followed_again_after_any_of_its_events(house: Served) -> 
         ({"message": "Hello", "intent": "SYSTEM_CHAT"}, 422, "REQUEST_INVALID"),
         ({"message": "Hello", "incident": "../acme"}, 422, "REQUEST_INVALID"),
         ({"message": "Hello", "incident": "nowhere"}, 422, "SOURCE_UNKNOWN"),
+        ({"message": "Hello", "live": True}, 422, "NO_BACKENDS"),
+        ({"message": "Hello", "live": True, "incident": "shop-01"}, 422, "REQUEST_INVALID"),
+        ({"message": "Hello", "service": "checkout"}, 422, "REQUEST_INVALID"),
+        ({"message": "Hello", "live": True, "since": "soon"}, 422, "REQUEST_INVALID"),
         (
             {"message": "Hello", "incident": "shop-01", "follows": "run_0123456789abcdef"},
             422,

@@ -15,7 +15,7 @@ import pytest
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.adapters.system_clock import SystemClock
 from affidavit.affidavit.recheck import Verdict
-from affidavit.application.chat import Asker, ChatOrder, Turn, order_of, request_of_turn
+from affidavit.application.chat import Asker, ChatOrder, Incident, Turn, order_of, request_of_turn
 from affidavit.application.minds import ModelMind
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.journal import EventType
@@ -30,7 +30,7 @@ from affidavit.ports.store import Store
 from affidavit.settings import Settings
 from affidavit.testing.faulty_store import Effect, Fault, FaultyStore, Killed
 from affidavit.testing.scripted_model import Line, ScriptedModel, call_tools, say
-from affidavit.wiring import ChatPlace, chat_world, incident_in
+from affidavit.wiring import ChatPlace, chat_world, incident_in, incident_world
 from tests.support.checking import recheck
 from tests.support.runs import RUN_ID
 
@@ -261,3 +261,27 @@ async def test_a_diagnosis_that_a_model_routes_is_driven_by_the_models_of_the_tu
     assert tools == ["topology"]
     assert release.outcome is ReleaseOutcome.FALLBACK
     assert json.dumps(release.model_dump(mode="json"))
+
+
+@pytest.mark.spec("I6", "N13", "N18")
+@pytest.mark.fault("R69")
+async def test_only_the_own_tenant_s_records_can_be_read_again() -> None:
+    """An order that names another tenant's run finds no record of it, and no tool that reads it."""
+    folder = EXAMPLES / "shop-01"
+    about = await incident_in(folder)
+    store = MemoryStore()
+    told = request_of_turn(
+        order_of(Turn("Why is it failing?", about=about)), Asker(RUN_ID, "acme", "eve", LIMITS)
+    )
+    async with incident_world(folder, store, settings=Settings()) as (world, _):
+        await start(world, told)
+        await drive(RUN_ID, world)
+    for tenant, readable in (("acme", True), ("globex", False)):
+        further = order_of(
+            Turn("Are you sure?", about=Incident.model_validate({**dict(about), "run_id": RUN_ID}))
+        )
+        asker = Asker("run_fedcba9876543210", tenant, "eve", LIMITS)
+        place = ChatPlace(further, request_of_turn(further, asker), Settings(), {})
+        async with chat_world(place, store) as opened_world:
+            tools = opened_world.collection.catalogue.tools
+            assert any(name.startswith("earlier_") for name in tools) == readable

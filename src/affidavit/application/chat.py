@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Collection as Some
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, NoReturn
 
 from pydantic import ValidationError
 
+from affidavit.application.alerts import LIVE
 from affidavit.application.routing import RULES, language_of, route_by_rules
+from affidavit.application.since import window_since
 from affidavit.contract.agent import (
     AgentRequest,
     AgentState,
@@ -142,10 +145,13 @@ def refuse_message(message: str) -> None:
         )
 
 
-def incident_of(request: AgentRequest, said: ChatOrder | None) -> Incident | None:
+def incident_of(
+    request: AgentRequest, said: ChatOrder | None, intent: IntentType | None
+) -> Incident | None:
     """What an earlier run was about, so that a further turn can be about it, too; None where it
-    was about no incident. A diagnosis is named itself: its records may be read (I6)."""
-    if said is not None and said.intent is not IntentType.DIAGNOSIS:
+    was about no incident. `intent` is the branch that it took: a diagnosis is named itself, since
+    its records may be read (I6)."""
+    if said is not None and intent is not IntentType.DIAGNOSIS:
         return said.about
     if said is not None and said.about is None:
         return None
@@ -160,6 +166,12 @@ def incident_of(request: AgentRequest, said: ChatOrder | None) -> Incident | Non
         symptom_signal=request.symptom_signal,
         run_id=request.run_id,
     )
+
+
+def live_now(service: str, since: str, now: datetime) -> Incident:
+    """What goes on now, in the live back ends. Raises InputRefused (USAGE)."""
+    window = window_since(since, now)
+    return Incident(source=LIVE, window=window, symptom_service=service or None)
 
 
 def refuse_unfinished(head: RunHead) -> None:

@@ -42,9 +42,6 @@ RULES: Final = "rules"
 SYSTEM_CHARS_MAX: Final = 120
 """A question about the system fits a line; what is longer has other matters in it."""
 
-MESSAGE_CHARS_MAX: Final = 2_000
-"""A question fits a paragraph; what is longer is a report already."""
-
 
 @dataclass(frozen=True, slots=True)
 class Routed:

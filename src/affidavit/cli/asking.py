@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -12,6 +13,7 @@ from typing import NoReturn
 import anyio
 
 from affidavit.adapters.memory_store import MemoryStore
+from affidavit.application.alerts import LIVE
 from affidavit.application.chat import (
     ARTIFACT,
     Asker,
@@ -19,6 +21,7 @@ from affidavit.application.chat import (
     Incident,
     Turn,
     incident_of,
+    live_now,
     order_of,
     refuse_message,
     refuse_unfinished,
@@ -34,6 +37,7 @@ from affidavit.contract.errors import InputRefused
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.contract.limits import PROFILES
 from affidavit.contract.states import IntentType
+from affidavit.core.fold import fold
 from affidavit.diagnose import start
 from affidavit.ports.store import Store
 from affidavit.settings import Settings
@@ -52,6 +56,8 @@ class Question:
     out: Path | None = None
     as_json: bool = False
     thinkers: Thinkers = field(default_factory=Thinkers)
+    service: str = ""
+    since: str = ""
 
 
 def ask(question: Question) -> NoReturn:
@@ -71,7 +77,7 @@ async def _ask(question: Question) -> int:
     """What was said first, then the store: what is refused leaves nothing behind."""
     settings = settings_in_force()
     thinkers = question.thinkers.or_configured(settings)
-    about = None if question.incident is None else await incident_in(question.incident)
+    about = await _named(question)
     async with AsyncExitStack() as stack:
         before: Store | None = None
         if question.follows:
@@ -93,6 +99,20 @@ async def _ask(question: Question) -> int:
                 Path(), store=question.store, out=question.out, as_json=question.as_json
             )
             return await diagnosing.conduct(world, store, request.run_id, asked)
+
+
+async def _named(question: Question) -> Incident | None:
+    """The incident that is named: a folder, or `live`. Raises InputRefused."""
+    is_live = question.incident is not None and str(question.incident) == LIVE
+    if is_live:
+        return live_now(question.service, question.since, datetime.now(UTC))
+    if question.service or question.since:
+        raise InputRefused(
+            "--service and --since belong to --incident live",
+            code="USAGE",
+            hint="an incident folder has its own window and service",
+        )
+    return None if question.incident is None else await incident_in(question.incident)
 
 
 def _order(
@@ -129,4 +149,5 @@ async def _before(store: Store, run_id: str) -> Incident | None:
     refuse_unfinished(await head_of(store, run_id))
     kept = [item for item in await store.artifacts(run_id) if item.kind == ARTIFACT]
     said = reread_order(kept[0].content) if kept else None
-    return incident_of(await request_of_run(store, run_id), said)
+    intent = fold(await store.read(run_id)).intent
+    return incident_of(await request_of_run(store, run_id), said, intent)

@@ -19,8 +19,15 @@ Tenant = Annotated[str, typer.Option("--tenant", help="Whose pages they are.")]
 def ask(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
     message: Annotated[str, typer.Argument(help="A question, English or Chinese.")],
     incident: Annotated[
-        Path | None, typer.Option("--incident", help="The incident folder that it is about.")
+        Path | None,
+        typer.Option("--incident", help="The incident folder that it is about, or live."),
     ] = None,
+    service: Annotated[
+        str, typer.Option("--service", help="Which service is in trouble (live).")
+    ] = "",
+    since: Annotated[
+        str, typer.Option("--since", help="Since how long: 90s, 15m, 2h (live).")
+    ] = "",
     follows: Annotated[
         str, typer.Option("--follows", help="The id of the run that it follows.")
     ] = "",
@@ -36,7 +43,20 @@ def ask(  # noqa: PLR0913, PLR0917 - Typer makes an option of every parameter
     from affidavit.cli.thinking import Thinkers
 
     thinkers = Thinkers(tuple(model or ()), tuple(judge or ()))
-    asking.ask(asking.Question(message, incident, follows, limits, store, out, as_json, thinkers))
+    asking.ask(
+        asking.Question(
+            message,
+            incident,
+            follows,
+            limits,
+            store,
+            out,
+            as_json,
+            thinkers,
+            service=service,
+            since=since,
+        )
+    )
 
 
 @knowledge.command("add")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 from affidavit.application.alerts import (
     LIVE,
@@ -18,20 +16,16 @@ from affidavit.application.alerts import (
     read_alertmanager,
     request_of_group,
 )
+from affidavit.application.since import window_since
 from affidavit.cli.opening import login
 from affidavit.cli.screen import tell
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
-from affidavit.contract.evidence import Window
 from affidavit.contract.ids import LOCAL_TENANT
 from affidavit.diagnose import World
 from affidavit.ports.store import Store
 from affidavit.settings import Settings
 from affidavit.wiring import Listen, LiveOrder, live_world, new_run_id
-
-SINCE_MAX_S: Final = 6 * 3600
-SINCE_DEFAULT: Final = "15m"
-_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +79,7 @@ def live_request(source: str, asked: LiveQuestion, settings: Settings) -> AgentR
 
 
 def _asked(asked: LiveQuestion, settings: Settings, now: datetime) -> AgentRequest:
-    window = Window(start=now - timedelta(seconds=_seconds(asked.since)), end=now, zone="UTC")
+    window = window_since(asked.since, now)
     about = asked.service or "the system"
     return AgentRequest(
         run_id=new_run_id(),
@@ -98,18 +92,6 @@ def _asked(asked: LiveQuestion, settings: Settings, now: datetime) -> AgentReque
         symptom_service=asked.service or None,
         requested_by=login(),
     )
-
-
-def _seconds(since: str) -> int:
-    found = re.fullmatch(r"(\d{1,5})([smh])", since or SINCE_DEFAULT)
-    length_s = int(found[1]) * _UNITS_S[found[2]] if found else 0
-    if not 30 <= length_s <= SINCE_MAX_S:
-        raise InputRefused(
-            f"--since {since!r} is no time between 30s and {SINCE_MAX_S // 3600}h",
-            code="USAGE",
-            hint="write 90s, 15m or 2h",
-        )
-    return length_s
 
 
 @asynccontextmanager

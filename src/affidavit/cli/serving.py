@@ -52,7 +52,7 @@ def serve(asked: Asked) -> NoReturn:
         raise_open_files,
         read_address,
     )
-    from affidavit.wiring import refuse_unsafe_service
+    from affidavit.wiring import refuse_unsafe_service, tenant_knowledge
 
     settings = settings_in_force()
     options = _options(asked)
@@ -60,6 +60,7 @@ def serve(asked: Asked) -> NoReturn:
     check_reach(address, options)
     refuse_unsafe_service(options.settings)
     check_issuer(options.settings, os.environ)
+    tenant_knowledge(options.settings, os.environ, LOCAL_TENANT)  # its embedder is there, or none
     listening = open_socket(address)
     open_log()
     raise_open_files()

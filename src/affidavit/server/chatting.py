@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from affidavit.adapters.live_backends import no_backends
 from affidavit.application.chat import (
     ARTIFACT,
     MESSAGE_CHARS_MAX,
@@ -16,6 +18,7 @@ from affidavit.application.chat import (
     Incident,
     Turn,
     incident_of,
+    live_now,
     order_of,
     refuse_unfinished,
     request_of_turn,
@@ -25,6 +28,7 @@ from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.states import IntentType
 from affidavit.core.canonical import canonical_json
+from affidavit.core.fold import fold
 from affidavit.server.driving import think
 from affidavit.server.house import House
 from affidavit.server.intake import (
@@ -41,6 +45,8 @@ from affidavit.server.intake import (
 from affidavit.server.permits import Principal
 from affidavit.server.problems import Problem
 from affidavit.wiring import ChatPlace, chat_world, incident_in
+
+SINCE: Final = r"^[0-9]{1,5}[smh]$"
 
 TURNS_SHOWN_MAX: Final = 50
 """Turns of one conversation that are listed; a longer one is several."""
@@ -63,6 +69,13 @@ class Say(BaseModel):
         default=None,
         max_length=64,
         description="the id of the run before: a turn of this conversation, or any diagnosis",
+    )
+    live: bool = Field(default=False, description="about what goes on now, in the live back ends")
+    service: str | None = Field(
+        default=None, min_length=1, max_length=200, description="which service is in trouble (live)"
+    )
+    since: str | None = Field(
+        default=None, pattern=SINCE, description="since how long: 90s, 15m, 2h (live)"
     )
     limits: Literal["simple", "standard", "research"] | None = None
 
@@ -118,13 +131,18 @@ def _request(
 
 async def _about(house: House, who: Principal, body: Say) -> Incident | None:
     """The incident that is named, or that of the run before; None where there is none."""
-    if body.incident is not None and body.follows is not None:
+    named = (body.incident is not None, body.follows is not None, body.live)
+    if sum(named) > 1 or (not body.live and (body.service or body.since)):
         raise Problem(
             422,
             "REQUEST_INVALID",
-            "name an incident, or the run before, and not both",
+            "name an incident, or the run before, or live with its service and since",
             hint="a new incident begins a new conversation",
         )
+    if body.live:
+        if not house.options.settings.backends.names:
+            raise no_backends()
+        return live_now(body.service or "", body.since or "", datetime.now(UTC))
     if body.incident is not None:
         return await incident_in(folder_of(house, who, StartRun(incident=body.incident)))
     if body.follows is None:
@@ -138,7 +156,13 @@ async def incident_before(house: House, run_id: str) -> Incident | None:
 
     Raises InputRefused (RUN_EXPIRED) where nobody knows any more.
     """
-    return incident_of(await _request_of(house, run_id), await said_in(house, run_id))
+    request, said = await _request_of(house, run_id), await said_in(house, run_id)
+    return incident_of(request, said, await branch_of(house, run_id))
+
+
+async def branch_of(house: House, run_id: str) -> IntentType | None:
+    """The branch that a run took, as its journal says."""
+    return fold(await house.store.read(run_id)).intent
 
 
 async def _request_of(house: House, run_id: str) -> AgentRequest:
@@ -166,10 +190,7 @@ async def conversation_of(house: House, who: Principal, run_id: str) -> tuple[Sa
     while following is not None and len(turns) < TURNS_SHOWN_MAX:
         head = await house.head_for(who, following)
         order = await said_in(house, following)
-        if order is None:
-            turns.append(Said(following, head.question, None))
-            break
-        intent = None if order.intent is None else str(order.intent)
-        turns.append(Said(following, order.message, intent))
-        following = order.follows
+        intent = await branch_of(house, following)
+        turns.append(Said(following, head.question, None if intent is None else str(intent)))
+        following = None if order is None else order.follows
     return tuple(reversed(turns))
