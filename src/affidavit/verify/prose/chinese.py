@@ -45,7 +45,7 @@ _FREE: Final = (
 _ROLE_WORDS: Final[Mapping[Role, str]] = MappingProxyType(
     {
         Role.NEGATION: "没有 没 未 不 无 未查到 未发现 未见 未找到 没有查到 没有发现 没有找到 没查到 无法 不能 未能 不可 不再 并未 并没有 从未 不足 不到 未被 不是 尚未 还没 缺少 缺乏 无权限 不通过 不通 不了 不存在 未通过 没通过 并非 绝非 未能 未获 未见到 没有看到 没有记录 没有返回 未返回 未出现 没有出现 未发生 没有发生 为空 返回为空 结果为空 空空如也 未命中 没命中 没有命中 没有匹配到 未匹配到 未匹配 没有匹配",
-        Role.EVERY: "所有 全部 每 每个 每次 每条 每台 每一 各 各个 都 均 皆 全 全都 一律 任何 两者 均为 都是 无一例外 各有 各为 各自都 全部来自 均来自 都来自 均在 都在 均处于 都处于 均已 都已 全数 二者都 两者都",
+        Role.EVERY: "所有 全部 每 每个 每次 每条 每台 每一 各 各个 都 均 皆 全 全都 一律 任何 两者 均为 都是 无一例外 各有 各为 各自都 已全部 均已全部 全部来自 均来自 都来自 均在 都在 均处于 都处于 均已 都已 全数 二者都 两者都",
         Role.ONLY: "只取回 只读到 只 仅 仅有 只有 仅仅 唯一 仅在 只在",
         Role.NONE: "毫无 没有任何 无任何 一个也没有",
         Role.MOST: "大多数 多数 大部分 主要是 绝大多数 绝大部分",
@@ -87,7 +87,7 @@ _GLOSSES: Final = """
 限制 limit limits|上限 limit max maximum|下限 min minimum|阈值 threshold|配额 quota|限流 throttle throttled ratelimit|熔断 breaker circuit|降级 degrade degraded|耗尽 exhausted exhaust full|满 full|溢出 overflow|泄漏 leak|泄露 leak|过载 overload overloaded|饱和 saturated saturation|不足 insufficient not enough|不可用 unavailable|可用 available|缺失 missing|丢失 lost missing|损坏 corrupt corrupted|冲突 conflict|重复 duplicate
 日志 log logs|日志行 log line|事件 event events|指标 metric metrics|追踪 trace traces|链路追踪 trace|跨度 span|监控 monitor monitoring|仪表盘 dashboard|提交 commit committed|代码 code|函数 function|方法 method|空指针 nil null pointer|堆栈 stack trace|异常栈 stack trace
 大小 size|长度 length|温度 temperature|电源 power|风扇 fan|序列号 serial|固件 firmware|批次 batch|批 batch|分片 shard partition|快照 snapshot|备份 backup|恢复 recover recovered restore resolved|正常 normal ok healthy running ready success|成功 success succeeded successful successfully lastsuccessfultime completed|通过 pass passed ok|触发 trigger triggered fired firing|请求 request requests|响应 response|订单 order orders|支付 payment pay|合作方 partner partners|钱包 wallet|短信 sms|推送 push|设备 device|应用 app application|程序 program app|模块 module|组件 component|系统 system|平台 platform|环境 environment env|机房 datacenter zone idc|区域 region zone area|可用区 zone az|线上 production prod|生产 production prod produce
-租出 leased lease|租约 lease leases|租期 lease|地址池 pool|网段 network subnet|登录 login|密钥 key keys kid|待消费 ready pending|对账 reconcile|短信验证码 sms verify|消费 consume consumer consumed consumers|崩溃 crash panic crashloop crashed crashloopbackoff|缺少 missing lack|已满 full exhausted|已全部 all
+租出 leased lease|租约 lease leases|租期 lease|地址池 pool|网段 network subnet|登录 login|密钥 key keys kid|待消费 ready pending|对账 reconcile|短信验证码 sms verify|消费 consume consumer consumed consumers|崩溃 crash panic crashloop crashed crashloopbackoff|缺少 missing lack|已满 full exhausted
 最近一次调度 lastscheduletime lastschedule schedule|最近一次成功 lastsuccessfultime successful success|上次调度 lastschedule lastscheduletime schedule|上次成功 lastsuccessfultime successful success|用时 duration took|前一次 prior previous|前一 prior previous|并发策略 concurrencypolicy concurrency policy|对端 peer remote|本端 local|本地 local|远端 remote peer
 """
 

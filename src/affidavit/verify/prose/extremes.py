@@ -15,6 +15,7 @@ from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import HIGHEST, LOWEST
+from affidavit.verify.prose.numbering import labelled
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import RecordView
@@ -101,7 +102,7 @@ def _figure(clause: Clause, place: int) -> Token | None:
     numbers = [
         (abs(at - place), token)
         for at, token in enumerate(clause.tokens)
-        if token.kind is Kind.NUMBER and not token.spelled
+        if token.kind is Kind.NUMBER and not token.spelled and not labelled(clause.tokens, at)
     ]
     return min(numbers, key=lambda item: item[0], default=(0, None))[1]
 

@@ -29,7 +29,7 @@ _STOPS: Final = frozenset(
     "give and or 都 均 皆 全 也 为 是".split()
 )
 _BACKWARD_ZH: Final = frozenset(
-    "都 均 皆 全都 一律 全部 全数 均为 都是 都在 均在 都处于 均处于 都已 均已 全部来自 均来自 "
+    "都 均 皆 全都 一律 全部 全数 均为 都是 都在 均在 都处于 均处于 都已 均已 已全部 均已全部 全部来自 均来自 "
     "都来自 各有 各为".split()
 )
 """In Chinese these stand behind what they range over."""

@@ -55,9 +55,13 @@ def by_count(
     desk: Desk, figure: Figure, binding: Binding, before: Binding | None
 ) -> frozenset[int] | None:
     """The records that are so many and hold the clause's words; None where no count is that."""
-    if binding.call.id == TOLD or not may_count(figure) or _is_field(figure, binding):
+    if binding.call.id == TOLD or not may_count(figure):
         return None
     number = figure.stated.number
+    if _is_field(figure, binding) and not (
+        _is_among(figure) and number in _whole(desk, figure, binding, before)
+    ):
+        return None
     places = counted(desk, binding, figure.clause, figure.token)
     if _is_of_others(figure):
         return places if number in _whole(desk, figure, binding, before) else None
@@ -133,6 +137,12 @@ def _is_row(record: RecordView) -> bool:
     return len(named) > 2 and len(named) * 2 > len(record.fields)
 
 
+def _is_among(figure: Figure) -> bool:
+    """三个分区中: the number says how many there are, of which something is told."""
+    behind = figure.clause.tokens[figure.place + 1 : figure.place + 4]
+    return any(token.text in {"中", "之中", "里"} for token in behind)
+
+
 def _named_before(desk: Desk, figure: Figure, binding: Binding) -> frozenset[int]:
     """The records of what the sentence before named, that "the others" are without."""
     found = [desk.places(binding.call, token) for token in figure.clause.topics]
@@ -156,7 +166,7 @@ def _whole(
         )
         if kind is not None:
             return frozenset({Decimal(len(kind - spoken - binding.call.frames))})
-    if not spoken and not (words & {"of", "共", "这", "all", "in"}):
+    if not spoken and not (words & {"of", "共", "这", "all", "in"}) and not _is_among(figure):
         return frozenset()
     left = tuple(
         item for item in binding.call.records
