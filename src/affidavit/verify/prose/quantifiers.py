@@ -110,18 +110,14 @@ def holds_for_all(
     ):
         return False
     for token in ranged:
-        found = desk.places(call, token)
-        if token.kind is Kind.NAME:
-            found |= call.by_owner.get(token.text.casefold(), frozenset())
+        found = _owned(desk, call, token)
         if found:
             domain = domain & found or domain
         elif _says(token) and token is ranged[0] and len(_subjects(call)) < 2:
             return False
     for token in clause.tokens[:place]:
         if token.kind is Kind.NAME:
-            held = desk.places(call, token)
-            held |= call.by_owner.get(token.text.casefold(), frozenset())
-            domain = domain & held or domain
+            domain = domain & _owned(desk, call, token) or domain
     said = [
         desk.places(call, token) for token in rest
         if (_says(token) or _value(clause, token)) and 0 < len(desk.places(call, token)) < len(call.records)
@@ -136,6 +132,14 @@ def holds_for_all(
     if both and len(ranged_over) != pairs.PAIR:
         return False
     return bool(ranged_over) and all(ranged_over <= found for found in said)
+
+
+def _owned(desk: Desk, call: CallView, token: Token) -> frozenset[int]:
+    """Where a token stands; of a name also where what belongs to it does."""
+    found = desk.places(call, token)
+    if token.kind is Kind.NAME:
+        found |= call.by_owner.get(token.text.casefold(), frozenset())
+    return found
 
 
 def _is_source(desk: Desk, token: Token) -> bool:
