@@ -26,7 +26,7 @@ from affidavit.server.oidc import open_oidc
 from affidavit.server.permits import Role
 from affidavit.settings import Settings
 from tests.support.acting import Theatre
-from tests.support.gates import report
+from tests.support.gates import report, said
 from tests.support.http_stage import Reply, stage
 from tests.support.issuer import CLIENT, SECRET, issuer_at
 from tests.support.runs import request
@@ -279,6 +279,29 @@ def test_another_site_s_page_changes_nothing(house: Served, host: str) -> None:
     assert inbox(house, run_id) == [item]
     assert theatre.outside.done == Counter()
     assert house.client(Role.VIEWER).get(f"/api/v1/runs/{run_id}").json()["outcome"] is None
+
+
+@pytest.mark.spec("L1")
+def test_a_refused_draft_is_opened_marked_and_its_reading_recorded_once(
+    house: Served, page: Page
+) -> None:
+    """Opened, closed and opened again: one reading on record; markup in it is text."""
+    api = house.client(Role.OPERATOR)
+    answer = report("The <i>crew</i> was relieved.", conclusion=said("gates-1", 8))
+    run_id = api.post("/api/v1/gate", json=answer).json()["run_id"]
+    page.goto(f"{house.url}/runs/{run_id}")
+    summary = page.locator("#draft summary")
+    for _ in range(3):
+        summary.click()
+    lines = page.locator("#sentences > li")
+    expect(lines.filter(has_text="gates-1 had 8 restarts.")).to_contain_text("refuted")
+    expect(lines.filter(has_text="The <i>crew</i> was relieved.")).to_contain_text("WORDS_UNBOUND")
+    wide = lines.locator("li").first.bounding_box()
+    assert wide is not None
+    assert wide["width"] > 400  # a reason reads in lines, and not in a column of single words
+    picture(page, "draft")
+    draft = house.client(Role.DRAFT_READER).get(f"/api/v1/runs/{run_id}/draft").json()
+    assert [access["by"] for access in draft["accesses"]] == ["acme-admin"]
 
 
 def test_somebody_whom_an_issuer_knows_logs_in_with_one_click(

@@ -169,6 +169,7 @@ async function standing() {
     $("notice").textContent = visible(since.word + " by " + since.by + ", " + since.at + ": " + since.reason
       + instead + " Do not rely on this answer.");
   }
+  $("draft").hidden = !run.outcome || run.outcome === "SUCCESS" || !holds("draft-reader");
   $("cancel").hidden = Boolean(run.outcome) || !holds("operator");
   const said = run.reply || (run.result && run.result.conclusion);
   const answer = said ? said.text : (run.limitations.concat(run.fallback ? run.fallback.limitations : []))[0];
@@ -187,6 +188,14 @@ async function showRun() {
     const told = await ask("/api/v1/runs/" + encodeURIComponent(body.run) + "/timeline");
     $("timeline").replaceChildren(...told.lines.map((line) => add(make("li"),
       make("time", line.elapsed_ms + " ms"), add(make("div"), make("code", line.mark), make("p", line.says)))));
+  }));
+  $("draft").addEventListener("toggle", () => attempt(async () => {
+    if (!$("draft").open || $("sentences").children.length) { return; }  // one reading, one record
+    const told = await ask("/api/v1/runs/" + encodeURIComponent(body.run) + "/draft");
+    const whole = told.text === null ? [] : [{ mark: "no report", text: told.text, findings: told.findings }];
+    $("sentences").replaceChildren(...[...whole, ...told.sentences].map((item) => add(make("li"),
+      make("code", item.mark), add(make("div"), make("p", item.text), add(make("ul"), ...item.findings.map(
+        (found) => make("li", found.code + ": " + found.means + " " + found.would_prove)))))));
   }));
   const source = new EventSource("/api/v1/runs/" + encodeURIComponent(body.run) + "/events");
   for (const name of ["run", "status", "observation", "done", "error"]) {
