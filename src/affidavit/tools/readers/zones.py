@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
@@ -57,15 +58,29 @@ def read_zone(source: Source, lines: Sequence[str]) -> tuple[Item, ...]:
     subject = _bare(question["name"]) if question else source.subject
     if question:
         cells = (Cell(name="type", text=question["type"]), *cells)
-    items = [Item(tuple(_facts(line, subject, at))) for line in said]
+    around = tuple(cell for cell in cells if cell.name.casefold() in _AROUND)
+    items = [Item(tuple(_facts(line, _Asked(subject, at, around)))) for line in said]
     return (Item((Row(subject=subject, cells=cells, at=at),)), *items) if cells else tuple(items)
 
 
-def _facts(line: str, subject: str | None, at: datetime | None) -> Iterator[Fact]:
+_AROUND: Final = frozenset({"status", "server", "query time"})
+"""What an answer says of itself, and so of each of its records: who gave it, and how it went."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What one answer is about: the name in its question, when, and what it says of itself."""
+
+    subject: str | None
+    at: datetime | None
+    around: tuple[Cell, ...]
+
+
+def _facts(line: str, asked: _Asked) -> Iterator[Fact]:
     found = _RECORD.fullmatch(line[:4_400])
-    name = _bare(found["name"]) if found else subject
+    name = _bare(found["name"]) if found else asked.subject
     for piece in pieces(line):
-        yield Line(text=piece, subject=name, at=at)
+        yield Line(text=piece, subject=name, at=asked.at)
     if found:
         kind, data = found["type"], found["data"].strip()
         yield Row(
@@ -76,8 +91,9 @@ def _facts(line: str, subject: str | None, at: datetime | None) -> Iterator[Fact
                 Cell(name="type", text=kind),
                 *(Cell(name=kind, text=piece) for piece in pieces(data)),
                 *(_signature(data) if kind == "RRSIG" else ()),
+                *asked.around,
             ),
-            at=at,
+            at=asked.at,
         )
 
 

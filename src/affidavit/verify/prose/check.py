@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from affidavit.contract.statement import ValueStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose import (
     absences,
@@ -18,6 +19,7 @@ from affidavit.verify.prose import (
     unknowns,
 )
 from affidavit.verify.prose.binding import bind, content_of
+from affidavit.verify.prose.blaming import blames
 from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses, split_statements
 from affidavit.verify.prose.conflicting import conflict
 from affidavit.verify.prose.contrasts import read_contrast
@@ -28,12 +30,14 @@ from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.numbering import read_tokens
+from affidavit.verify.prose.proofs import Told
 from affidavit.verify.prose.sheet import Context, Findings, Sheet
 from affidavit.verify.prose.sources import check_sources
 from affidavit.verify.prose.stated import carries
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.prose.wording import check_hedges, check_words, choose
 from affidavit.verify.sentences import Part
+from affidavit.verify.statements.words import stems_of
 
 _POINTING: Final = frozenset("it they its their 它 它们 该 其 这".split())
 """What points back: then the effect is one of what the sentence before named."""
@@ -92,7 +96,8 @@ def _check_statement(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> None
     if order is not None:
         sheet.refuse(order, "(order)")
     causal = markers.causal_in(part, shifted)
-    if causal is None:
+    told = sheet.context.granted.told
+    if causal is None or _is_field(part[causal.start : causal.end], told):
         _check_clauses(sheet, split_clauses(tokens))
         return
     effect, cause = markers.sides(shifted, causal)
@@ -101,9 +106,22 @@ def _check_statement(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> None
     _check_clauses(sheet, split_clauses(cause))
     if not effect and causes.is_named_reason(sheet.desk, cause):
         return
-    code = causes.unproved(sheet.desk, (*about, *effect) or sheet.said, cause or sheet.said)
+    sides = (*about, *effect) or sheet.said, cause or sheet.said
+    code = None if blames(told, *sides) else causes.unproved(sheet.desk, *sides)
     if code is not None:
         sheet.refuse(code)
+
+
+def _is_field(marker: str, told: Told) -> bool:
+    """Whether a causal word only names a stated field: "the reason is X" of a reason that is X."""
+    named = _BLAMING & stems_of(marker)
+    return bool(named) and any(
+        named & proof.attribute and isinstance(proof.statement, ValueStatement)
+        for proof in told.proofs
+    )
+
+
+_BLAMING: Final = stems_of("reason cause")
 
 
 def _check_unknown(sheet: Sheet, clauses: tuple[Clause, ...], text: str) -> bool:

@@ -48,7 +48,9 @@ def conflict(
         (SupportCode.NEGATION_REFUTED, _denied(tokens, told)),
         (SupportCode.DIRECTION_REFUTED, _turned(tokens, told)),
         (SupportCode.DIRECTION_REFUTED, _against_way(tokens, exact, told)),
+        (SupportCode.DIRECTION_REFUTED, _unproved_way(tokens, told)),
         (SupportCode.NUMBER_REFUTED, _other_attribute(exact, told)),
+        (SupportCode.SUBJECT_REFUTED, _other_field(tokens, told)),
         (SupportCode.TIME_REFUTED, _other_moment(tokens, exact, told)),
         (SupportCode.NUMBER_REFUTED, _part_above_whole(tokens)),
         (SupportCode.DIRECTION_REFUTED, _wrongly_compared(tokens)),
@@ -223,6 +225,59 @@ def _against_way(
         if said and len(ways) == 1 and said not in ways and token.role is not way:
             return token.text
     return ""
+
+
+def _unproved_way(tokens: Tokens, told: Told) -> str:
+    """ "and fell again" beside statements that all went up, with no number of its own."""
+    ways = set(ways_of(told))
+    for place, token in enumerate(tokens):
+        said = {Role.UP: "up", Role.DOWN: "down"}.get(token.role)
+        if token.kind is not Kind.WORD or said is None or not ways or said in ways:
+            continue
+        if not any(item.kind in {Kind.NUMBER, Kind.NAME} for item in tokens[place + 1 :]):
+            return token.text
+    return ""
+
+
+def _other_field(tokens: Tokens, told: Told) -> str:
+    """A proved state behind the name of another field of its kind, or another field's state behind
+    its own: "the open reason is X" for "the refusal reason is X"."""
+    for proof in told.proofs:
+        value = getattr(proof.statement, "value", None)
+        if not isinstance(value, str) or not proof.attribute:
+            continue
+        wanted = value.casefold()
+        given = any(token.text.casefold() == wanted for token in tokens)
+        rivals = [
+            (field.text.casefold(), stems_of(field.name.rpartition(".")[2]))
+            for record in proof.records
+            for field in record.fields
+            if not field.loose and field.number is None and field.text.casefold() != wanted
+        ]
+        for place, token in enumerate(tokens):
+            low = token.text.casefold()
+            said = _said_before(tokens, place)
+            for text, names in rivals:
+                apart = names - proof.attribute
+                if not apart or not names & proof.attribute:
+                    continue
+                own = proof.attribute - names
+                swapped = low == wanted and apart <= said and not own & said
+                replaced = not given and low == text and proof.attribute <= said
+                if swapped or (replaced and not apart & said):
+                    return token.text
+    return ""
+
+
+def _said_before(tokens: Tokens, place: int) -> frozenset[str]:
+    """The words before a place, back to the last sign, number or joining word."""
+    said: set[str] = set()
+    for token in reversed(tokens[:place]):
+        if token.kind in {Kind.SIGN, Kind.NUMBER} or token.text.casefold() in _PARTING:
+            break
+        if token.kind is Kind.WORD:
+            said |= stems_of(token.text)
+    return frozenset(said)
 
 
 # --- Numbers ----------------------------------------------------------------------------------

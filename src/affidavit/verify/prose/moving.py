@@ -24,6 +24,8 @@ _SPANS: Final = frozenset(stem(word) for word in "h d m min hour day minute week
 _ADVERBS: Final = {"up": Role.UP, "down": Role.DOWN}
 
 
+_STAYING: Final = frozenset("stay stays stayed remain remains remained 保持 维持".split())
+
 Holding = tuple[Proof, int]
 """A proof that holds a number, and how: 2 as its value, 1 in a record of its own."""
 
@@ -52,6 +54,8 @@ def way_of(tokens: tuple[Token, ...], at: int) -> Role | None:
         return None
     if token.role in {Role.UP, Role.DOWN, Role.FLAT}:
         return token.role
+    if token.text.casefold() in _STAYING:
+        return Role.FLAT
     behind = tokens[at + 1].text.casefold() if at + 1 < len(tokens) else ""
     return _ADVERBS.get(token.text.casefold()) if behind in {"from", "to"} else None
 

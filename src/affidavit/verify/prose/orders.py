@@ -14,6 +14,7 @@ from typing import Final
 
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose.binding import Binding, bind
+from affidavit.verify.prose.blaming import blames
 from affidavit.verify.prose.clauses import Clause, has_verb
 from affidavit.verify.prose.desk import TOLD
 from affidavit.verify.prose.lexicon import Role
@@ -52,6 +53,8 @@ def unproved(sheet: Sheet, tokens: Tokens) -> SupportCode | None:
     for order in _orders(tokens):
         if _is_told(sheet, tokens, order):
             continue
+        if blames(sheet.context.granted.told, order.second, order.first):
+            continue  # a proved cause comes before what it caused
         first, second = _times(sheet, order.first), _times(sheet, order.second)
         if not first or not second:
             return SupportCode.STATEMENT_UNPROVED

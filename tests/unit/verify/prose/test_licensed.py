@@ -47,7 +47,14 @@ PARTS = (
     "5          211387  picker-1\n"
     "7          12      picker-2\n"
 )
+EVENTS = (
+    "LAST SEEN             TYPE      REASON    OBJECT        MESSAGE\n"
+    "2031-05-04T01:40:00Z  Warning   Evicted   pod/mixer-1   The node was low on resource: flour\n"
+    "2031-05-04T01:41:00Z  Normal    Pulled    pod/mixer-2   Image already present\n"
+)
+GATEWAY = {"name": "gate-2", "refused": 338, "refusal_reason": "bad_badge", "open_reason": "drill"}
 CALLS = (
+    ("events", "kubectl_get_events", EVENTS), ("gate", "get_gate", GATEWAY),
     ("berths", "list_berths", BERTHS), ("oven", "query_metrics", OVEN), ("scan", "scan", SCAN),
     ("graph", "graph", GRAPH), ("log", "fetch_logs", LOG), ("desk", "get_desk", READERS),
     ("flag", "flag_history", SWITCH), ("parts", "list_partitions", PARTS),
@@ -116,6 +123,16 @@ MODE = (
      "from": "off", "to": "on"},
 )  # fmt: skip
 LAG = (say("parts", "2", "LAG", 218353),)
+EVICTED = (
+    {"kind": "cause", "tool_call_id": "events", "subject": "node was low on resource: flour",
+     "object": "mixer-1 Evicted"},
+)  # fmt: skip
+REASON = (say("gate", "gate-2", "refusal_reason", "bad_badge"),)
+STAYED = (
+    {"kind": "change", "tool_call_id": "oven", "subject": "oven-3",
+     "attribute": "oven_temperature", "from": 182, "to": 240},
+    say("oven", "oven-3", "oven_temperature", 240, window=HALF),
+)  # fmt: skip
 SHIPS = (
     {"kind": "comparison", "tool_call_id": "berths", "subject": "north-1", "attribute": "ships",
      "operator": ">", "object": "south-2"},
@@ -143,6 +160,19 @@ SHIPS = (
          ("The door_time_ms.p95 of lift-3 rose from a baseline of 1487 ms to 84 ms.",
           "The door_time_ms.p95 of lobby rose from a baseline of 84 ms to 1487 ms.",
           "The door_time_ms.p95 of lift-3 fell from a baseline of 84 ms to 1487 ms.")),
+        ("events", EVICTED, "mixer-1 was evicted because the node was low on resource flour.",
+         ("The node was low on resource flour because mixer-1 was evicted.",
+          "mixer-2 was evicted because the node was low on resource flour.",
+          "mixer-1 was evicted because the node was low on resource sugar.",
+          "mixer-1 was evicted because the node was not low on resource flour.")),
+        ("gate", REASON, "The refusal reason of gate-2 is bad_badge.",
+         ("The open reason of gate-2 is bad_badge.", "The refusal reason of gate-2 is drill.",
+          "gate-2 is closed because of bad_badge.")),
+        ("oven", STAYED,
+         "The oven_temperature of oven-3 grew from 182 at 01:10 to 240 at 01:20 and stayed there.",
+         ("The oven_temperature of oven-3 grew from 182 at 01:10 to 240 at 01:20 and fell again.",
+          "The oven_temperature of oven-3 grew from 240 at 01:10 to 182 at 01:20 and stayed there.",
+          "The oven_temperature of oven-3 grew from 182 at 01:20 to 240 at 01:10 and kept so.")),
         ("graph", PATH, "kiosk calls locker-api, which calls door-bus.",
          ("door-bus calls locker-api, which calls kiosk.", "kiosk calls door-bus.",
           "kiosk is called by locker-api, which calls door-bus.")),
