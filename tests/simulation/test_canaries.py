@@ -1,16 +1,19 @@
 """Canaries planted in raw results, prompts, errors and reasoning are in no published byte (N2, T7).
 
 Each run is a whole one through the real harness. What leaves it is everything that anybody but an
-auditor with a role for it can read: answer, card, `--json`, page, file, journal, timeline, and what
-is told while it works.
+auditor with a role for it can read: answer, card, `--json`, page, file, journal, timeline, what is
+told while it works on the terminal and on the stream, and the log.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from typing import Any, Final
 
 import pytest
@@ -31,6 +34,7 @@ from affidavit.contract.states import SemanticVerdict
 from affidavit.core.canonical import canonical_json
 from affidavit.diagnose import World, drive, start
 from affidavit.release.asking import REPAIR, WITHDRAW
+from affidavit.server.stream import StreamFold
 from affidavit.testing.scripted import ScriptedArguments
 from affidavit.testing.scripted_model import ScriptedModel, call_tools, say
 from affidavit.verify.judges import JudgeVerdict
@@ -105,11 +109,16 @@ async def published(
     told: World, store: MemoryStore, heard: Told, limits: Limits = LIMITS
 ) -> dict[str, str]:
     """Everything that leaves a run, by the way it leaves."""
-    await start(told, request(limits=limits))
-    release = await drive(RUN_ID, told)
+    with everything_logged() as log:
+        await start(told, request(limits=limits))
+        release = await drive(RUN_ID, told)
     assert isinstance(release, ReleaseRecord)
     entries = await store.read(RUN_ID)
+    kept = {item.digest: item.content for item in await store.artifacts(RUN_ID)}
     (file,) = (i.content for i in await store.artifacts(RUN_ID) if i.kind == "affidavit")
+    stream = StreamFold(RUN_ID, request().question, request().tenant)
+    events = [repr(event) for entry in entries for event in stream.tell(entry, kept)]
+    assert any("observation" in event or "done" in event for event in events)
     timeline = write_timeline(entries)
     return {
         "answer": release.model_dump_json(),
@@ -120,7 +129,24 @@ async def published(
         "journal": "\n".join(canonical_json(dict(entry.data)).decode() for entry in entries),
         "timeline": "\n".join(f"{line.mark} {line.says}" for line in timeline),
         "terminal": "\n".join(heard.lines),
+        "stream": "\n".join(events),
+        "log": log.getvalue(),
     }
+
+
+@contextmanager
+def everything_logged() -> Iterator[StringIO]:
+    """What any logger says meanwhile, tracebacks included."""
+    text = StringIO()
+    handler, root = logging.StreamHandler(text), logging.getLogger()
+    before = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    try:
+        yield text
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(before)
 
 
 def spoken(told: World, heard: Told) -> World:
@@ -267,3 +293,6 @@ def test_a_canary_would_be_seen() -> None:
     assert list(leaks("card", "x password=canary-Pw-8842x y")) == ["'canary-Pw-8842x' in the card"]
     hidden = base64.b64encode(b"canary-exception").decode()
     assert list(leaks("page", hidden)) == ["'canary-exception' in the page"]
+    with everything_logged() as log:
+        logging.getLogger("affidavit.anywhere").debug("canary-exception")
+    assert list(leaks("log", log.getvalue()))
