@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from affidavit.contract.errors import RecordFailed
 from affidavit.contract.journal import Entry, EventType
@@ -56,13 +56,19 @@ def read_line(row: Row) -> Entry:
 
 
 def _to_text(data: Mapping[str, object]) -> str:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain)
+    return _ENCODER.encode(data)
 
 
 def _plain(value: object) -> object:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"JSON has no {type(value).__name__}")
+
+
+_ENCODER: Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain
+)
+"""Made once: `json.dumps` with options makes one for every line."""
 
 
 def _freeze(value: object) -> object:

@@ -281,10 +281,14 @@ def _encode(record: Record) -> bytes:
     return _dumped(record.model_dump(mode="json"))
 
 
+_ENCODER: Final = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
+)
+"""Made once: `json.dumps` with options makes one for every call."""
+
+
 def _dumped(body: Mapping[str, object]) -> bytes:
-    return json.dumps(
-        body, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
-    ).encode("ascii")
+    return _ENCODER.encode(body).encode("ascii")
 
 
 def _decode(kind: type[R], content: bytes) -> R:
