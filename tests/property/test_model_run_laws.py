@@ -29,7 +29,14 @@ from affidavit.core.chain import first_break
 from affidavit.core.fold import RunView, advance
 from affidavit.core.run import LEASE_TTL_S
 from affidavit.diagnose import drive, start
-from affidavit.ports.model import Finish, ModelAnswer, ModelRequest, TokenUsage, model_failure
+from affidavit.ports.model import (
+    Finish,
+    ModelAnswer,
+    ModelRequest,
+    TokenUsage,
+    encode_request,
+    model_failure,
+)
 from affidavit.testing.faulty_store import Effect, Fault, FaultyStore, Killed, Moment
 from affidavit.testing.scripted import ScriptedArguments
 from affidavit.testing.scripted_model import ScriptedModel, call_tools, say
@@ -47,6 +54,9 @@ SETTLED: Final = frozenset(
         EventType.TOOL_CALL_REUSED,
     }
 )
+INPUT_PER_KB: Final = 300
+"""Tokens that the provider counts in 1 000 bytes: fewer than are held back for them."""
+
 STOPPED: Final = frozenset({str(Ending.BUDGET_EXHAUSTED), str(Ending.TIMED_OUT)})
 """Stops that were there first: a cancel that comes after one of them changes nothing."""
 
@@ -75,18 +85,18 @@ STORIES = st.builds(
         st.builds(
             Turn,
             kind=st.sampled_from(KINDS),
-            late_s=st.sampled_from([0.0, 0.01, 1.0, 7.0]),
-            share=st.sampled_from([0.0, 0.3, 1.0]),
+            late_s=st.sampled_from([0.0, 0.0, 0.01, 1.0, 7.0]),
+            share=st.sampled_from([0.3, 1.0]),
         ),
         min_size=1,
-        max_size=8,
+        max_size=12,
     ).map(tuple),
     limits=st.builds(
         Limits,
-        iterations=st.integers(1, 6),
-        tokens=st.sampled_from([10_000, 20_000, 40_000]),
+        iterations=st.integers(1, 12),
+        tokens=st.sampled_from([10_000, 14_000, 40_000]),
         timeout_s=st.sampled_from([3, 15, 60]),
-        tool_calls=st.integers(1, 6),
+        tool_calls=st.sampled_from([2, 6, 20]),
         concurrency=st.integers(1, 3),
     ),
     fault=st.none()
@@ -109,7 +119,8 @@ def author(story: Story, clock: VirtualClock) -> ScriptedModel:
         turn = story.turns[min(len(asked), len(story.turns)) - 1]
         await clock.sleep(turn.late_s)
         spent = TokenUsage(
-            input_tokens=10, output_tokens=int(wanted.max_output_tokens * turn.share)
+            input_tokens=len(encode_request(wanted)) * INPUT_PER_KB // 1000,
+            output_tokens=int(wanted.max_output_tokens * turn.share),
         )
         place = str(len(asked))
         look = ("probe", {"service": "checkout", "query": place})
@@ -138,6 +149,9 @@ async def live(story: Story, store: MemoryStore, clock: VirtualClock) -> Release
     """Tell the story to its end; whoever dies is followed."""
     model, made = author(story, clock), 0
 
+    async def fresh(arguments: ScriptedArguments) -> tuple[Fact, ...]:
+        return (reading(), reading(f"pod-{arguments.query}", arguments.query or "0"))
+
     async def slow(arguments: ScriptedArguments) -> tuple[Fact, ...]:
         await clock.sleep(0.7)
         return (reading("slow", "1", f"of {arguments.query}"),)
@@ -151,7 +165,7 @@ async def live(story: Story, store: MemoryStore, clock: VirtualClock) -> Release
             model,
             store=broken,
             clock=clock,
-            backends={"slow": slow},
+            backends={"probe": fresh, "slow": slow},
             holder=f"life {life}",
             limits=story.limits,
         )
