@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NoReturn
 
 import anyio
@@ -84,13 +86,17 @@ class Watcher:
 
 
 def demo(out: Path, *, as_json: bool) -> NoReturn:
-    """Diagnose the incident that ships with the project; no model is asked, whatever is set."""
+    """Diagnose the incident that ships with the project; no model is asked, whatever is set.
+
+    It is diagnosed from a copy: installers link a package's files to their own store, and an
+    incident folder whose files have two names is refused.
+    """
     check_out(out)
     settings = settings_in_force()
-    order = Order(
-        demo_incident(), limits=settings.limits, out=out, as_json=as_json, settings=settings
-    )
-    _leave(partial(_diagnose, order))
+    with TemporaryDirectory(prefix="affidavit-") as room:
+        folder = shutil.copytree(demo_incident(), Path(room) / DEMO_INCIDENT)
+        order = Order(folder, limits=settings.limits, out=out, as_json=as_json, settings=settings)
+        _leave(partial(_diagnose, order))
 
 
 def demo_incident() -> Path:
