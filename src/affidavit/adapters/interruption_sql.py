@@ -17,14 +17,14 @@ from typing import Final
 from affidavit.adapters.duckdb_runner import Query
 from affidavit.adapters.log_sql import LOG_COLUMNS, masked
 from affidavit.adapters.telemetry_sql import (
+    NEAR,
     SERVICES_MAX,
     TEXT_CHARS_MAX,
     Bounds,
     bands,
-    phased,
     views,
 )
-from affidavit.adapters.trace_sql import SPANS_MIN, client_operations
+from affidavit.adapters.trace_sql import SPANS_MIN, client_operations, phased_spans
 
 USUAL_SHARE: Final = 0.5
 """A step is usual when half of the operation's spans take it."""
@@ -92,7 +92,9 @@ STEPS: Final = """
     FROM lost GROUP BY view, service, operation
 )"""
 
-LINES: Final = """, {phased}, written AS (
+LINES: Final = """, lines AS (
+    SELECT {columns} FROM {table} WHERE {near}  -- of their span's phase, whatever their clock says
+), written AS (
     SELECT s.service, s.operation, 'line' AS kind, l.template AS step,
            s.service AS taker, s.phase, s.trace_id,
            s.span_id, count(*) AS times
@@ -215,10 +217,9 @@ def interruptions(traces: str, logs: str | None, bounds: Bounds) -> Query:
         left(name, {TEXT_CHARS_MAX}) AS operation, at_us, duration_us"""
     lines = ""
     if logs is not None:
-        spoken = phased(logs, "lines", LOG_COLUMNS).replace("bounds", "reach")
-        lines = LINES.format(phased=spoken, template=masked("body"))
+        lines = LINES.format(columns=LOG_COLUMNS, table=logs, near=NEAR, template=masked("body"))
     steps = STEPS.format(
-        phased=phased(traces, "spans", columns),
+        phased=phased_spans(traces, columns),
         parents=bands(parents),
         lines=lines,
         union=" UNION ALL SELECT * FROM written" if lines else "",

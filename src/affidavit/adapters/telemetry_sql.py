@@ -68,18 +68,29 @@ PHASED: Final = """bounds AS (
 ), {name} AS (
     SELECT * FROM (
         SELECT {columns},
-            CASE WHEN at_us BETWEEN $base_start_us AND $base_end_us THEN 0
-                 WHEN at_us BETWEEN $start_us AND $end_us
-                   THEN CASE WHEN at_us >= ($start_us + last_us) // 2 THEN 3 ELSE 1 END
-                 WHEN at_us BETWEEN $start_us - {lookback} AND $start_us - 1 THEN 2 END AS phase
+            CASE WHEN {at} BETWEEN $base_start_us AND $base_end_us THEN 0
+                 WHEN {at} BETWEEN $start_us AND $end_us
+                   THEN CASE WHEN {at} >= ($start_us + last_us) // 2 THEN 3 ELSE 1 END
+                 WHEN {at} BETWEEN $start_us - {lookback} AND $start_us - 1 THEN 2 END AS phase
         FROM {table}, bounds
     ) WHERE phase IS NOT NULL
 )"""
 
 
-def phased(table: str, name: str, columns: str) -> str:
-    """CTEs that mark the rows of a table expression with their phase; others are left out."""
-    return PHASED.format(table=table, name=name, columns=columns, lookback=LOOKBACK_US)
+def phased(table: str, name: str, columns: str, at: str = "at_us") -> str:
+    """CTEs that mark the rows of a table expression with their phase; others are left out.
+
+    `at` is the column whose moment decides.
+    """
+    return PHASED.format(table=table, name=name, columns=columns, lookback=LOOKBACK_US, at=at)
+
+
+SLACK_US: Final = 60_000_000
+"""A minute: clocks of hosts that differ by more are broken, and so is whoever compares them."""
+
+NEAR: Final = f"""(at_us BETWEEN $start_us - {LOOKBACK_US + SLACK_US} AND $end_us + {SLACK_US}
+    OR at_us BETWEEN $base_start_us - {SLACK_US} AND $base_end_us + {SLACK_US})"""
+"""Rows that may belong to a phase although their host's clock says otherwise."""
 
 
 def bands(figures: Mapping[str, str], phase: str = "phase") -> str:

@@ -9,7 +9,9 @@ from typing import Final
 
 from affidavit.adapters.duckdb_runner import Query
 from affidavit.adapters.telemetry_sql import (
+    NEAR,
     SERVICES_MAX,
+    SLACK_US,
     TEXT_CHARS_MAX,
     Bounds,
     bands,
@@ -35,6 +37,21 @@ SHRINK: Final = 3
 SPAN_COLUMNS: Final = (
     "trace_id, span_id, parent_span_id, service_name AS service, name, at_us, duration_us"
 )
+
+TRACED: Final = f"""(SELECT *, CASE WHEN trace_id = '' THEN at_us ELSE greatest(
+    at_us - {SLACK_US}, min(at_us) OVER (PARTITION BY trace_id)) END AS began_us
+    FROM {{table}} WHERE {NEAR})"""  # noqa: S608 -- ours
+
+
+def phased_spans(traces: str, columns: str = SPAN_COLUMNS) -> str:
+    """The CTE `spans`, each with the phase in which its trace began.
+
+    A trace belongs to one phase. Were each span's own clock asked, a host whose clock is ahead
+    would lose the calls at the window's end, and that looks like work that breaks off. A trace that
+    lasts longer than clocks may differ is no one request: its spans count from a minute before.
+    """
+    return phased(TRACED.format(table=traces), "spans", columns, at="began_us")
+
 
 EDGE_EXCESS: Final = """
 WITH {phased}, calls AS (
@@ -90,7 +107,7 @@ def edge_excess(traces: str, bounds: Bounds) -> Query:
         "high": "quantile_cont(between_us, 0.75)",
     }
     sql = EDGE_EXCESS.format(
-        phased=phased(traces, "spans", SPAN_COLUMNS),
+        phased=phased_spans(traces),
         bands=bands(figures),
         views=views("operations", "source, target, operation", tuple(figures)),
         chars=TEXT_CHARS_MAX,
@@ -135,7 +152,7 @@ def edge_onset(traces: str, bounds: Bounds, source: str, target: str) -> Query:
     seen), and abnormal_us, the end of the first hot one. No row: the edge never was hot.
     """
     sql = EDGE_ONSET.format(
-        phased=phased(traces, "spans", SPAN_COLUMNS),
+        phased=phased_spans(traces),
         slice=SLICE_US,
         calls=CALLS_MIN,
         floor=FLOOR_US,
@@ -187,7 +204,7 @@ def self_time(traces: str, bounds: Bounds) -> Query:
     """
     figures = {"n": "count(*)", "high": "quantile_cont(own_us, 0.75)"}
     sql = SELF_TIME.format(
-        phased=phased(traces, "spans", SPAN_COLUMNS),
+        phased=phased_spans(traces),
         bands=bands(figures),
         views=views("operations", "service, operation", tuple(figures)),
         chars=TEXT_CHARS_MAX,
@@ -266,7 +283,7 @@ def error_spans(traces: str, bounds: Bounds) -> Query:
     }
     columns = f"{SPAN_COLUMNS}, status_code = 'ERROR' AS failed"
     sql = ERROR_SPANS.format(
-        phased=phased(traces, "spans", columns),
+        phased=phased_spans(traces, columns),
         bands=bands(figures),
         views=views("operations", "service, operation, callee", tuple(figures)),
         clients=client_operations("name"),

@@ -47,6 +47,10 @@ class Signal(StrEnum):
 
 FROM_METRICS: Final = frozenset({Signal.LATENCY, Signal.CLIENT_LATENCY})
 
+FELT_SHARE: Final = 2 / 3
+"""Of a signal's noise level: from here on the paged service shows what its users feel. Less than
+convicts anybody, since it only has to agree with a page that did come."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -152,18 +156,22 @@ def rank(seen: Seen, weights: Weights) -> Ranking:
         is_separable=(
             first >= weights.score_min
             and margin >= weights.margin_min
-            and is_borne_out(kept[0], supports, seen)
+            and is_borne_out(kept[0], seen, weights)
         ),
     )
 
 
-def is_borne_out(first: Suspect, supports: Mapping[str, Iterable[Support]], seen: Seen) -> bool:
+def is_borne_out(first: Suspect, seen: Seen, weights: Weights) -> bool:
     """Latency alone is no finding where the paged service does not deviate at all.
 
     Among many series some tail is always longer than it was; if users feel it, the symptom shows.
     """
     told = {support.signal for support in first.supports}
-    return not told <= FROM_METRICS or seen.symptom in supports
+    return not told <= FROM_METRICS or any(
+        reading.service == seen.symptom
+        and reading.strength > FELT_SHARE * weights.signals[reading.signal].zero
+        for reading in usable(seen)
+    )
 
 
 def suspect(

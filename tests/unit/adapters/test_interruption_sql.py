@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from affidavit.adapters.interruption_sql import interruptions
-from tests.unit.adapters.telemetry_tables import BOUNDS, Tables, by_service
+from tests.unit.adapters.telemetry_tables import BOUNDS, S, Tables, by_service
 
 BEFORE = range(-120, 0, 3)
 DURING = range(2, 122, 3)
@@ -139,3 +139,20 @@ def test_a_fault_that_begins_halfway_is_seen_in_the_later_half() -> None:
 
 def test_empty_tables_answer_with_no_row() -> None:
     assert Tables().ask(interruptions("traces", "logs", BOUNDS)) == []
+
+
+@pytest.mark.spec("M5")
+@pytest.mark.parametrize("ahead_s", [-40, 40])
+def test_a_host_whose_clock_is_off_loses_no_step(ahead_s: int) -> None:
+    """A trace counts where it began: else its calls at the window's end would be missing."""
+    tables = Tables()
+    for at in (*range(-200, 0, 2), *range(0, 320, 2)):
+        request(tables, at, "stock", "price", lines=("order taken",))
+    name, clock = 3, 5  # columns of a span
+    tables.rows["traces"] = [
+        (*row[:clock], int(str(row[clock])) + ahead_s * S, *row[clock + 1 :])
+        if row[name] == "price"
+        else row
+        for row in tables.rows["traces"]
+    ]
+    assert tables.ask(interruptions("traces", "logs", BOUNDS)) == []

@@ -143,6 +143,14 @@ def test_a_conclusion_needs_strength_and_a_lead(
     assert rank(seen, EVEN).is_separable is separable
 
 
+@pytest.mark.spec("M5")
+@pytest.mark.parametrize(("felt", "separable"), [(0.0, False), (0.6, False), (0.7, True)])
+def test_latency_alone_needs_a_paged_service_that_feels_it(felt: float, separable: bool) -> None:
+    """What users feel is less than what convicts, and more than any tail that is long by chance."""
+    readings = (Reading("a", Signal.LATENCY, 9.0), Reading("web", Signal.LATENCY, felt))
+    assert rank(Seen(readings, symptom="web"), EVEN).is_separable is separable
+
+
 @pytest.mark.spec("C15")
 def test_no_more_suspects_than_anybody_looks_at() -> None:
     readings = [(f"s{n}", Signal.CPU, 2.0 + n) for n in range(20)]
