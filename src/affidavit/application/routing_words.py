@@ -77,6 +77,7 @@ ABOUT_SYSTEM: Final = (
             r"^help(?: me)?(?: please)?[!.?]*$",
             r"(?:你|您)(?:能|会|可以)(?:做|干|帮|支持)(?:些|我)?(?:什么|啥|哪些)",
             r"(?:你|您)(?:都)?有(?:什么|哪些)(?:功能|能力|本事)",
+            r"^(?:你|您)(?:都)?会(?:些)?(?:什么|啥)[?？]?$",
             r"(?:你|您)(?:能|可以|会)(?:诊断|处理|回答|排查)(?:什么|哪些|哪类)",
             r"(?:怎么|如何)(?:使用|用)(?:你|您|本系统|这个系统|这个工具)",
             r"^(?:帮助|使用说明|功能)[!?。！？]*$",
@@ -111,7 +112,12 @@ SYMPTOMS: Final = _any(
     _FAILS,
     r"\b(?:not|n't|stopped|stops) (?:responding|working|serving|starting|loading|processing)\b",
     r"\b(?:queue|queues|backlog) (?:is |are )?(?:growing|piling up|building up)\b",
-    r"\b(?:running|ran) out of\b|\bwrong with\b|\bacting up\b",
+    r"\b(?:running|ran) out of\b|\bwrong with\b|\bacting up\b|\bnot ?ready\b",
+    r"\bkeeps? (?:climbing|growing|rising|increasing|falling)\b|\bnot being \w+ed\b",
+    (
+        r"\b(?:can't|cannot|couldn't|unable to) (?:\w+ )?(?:log ?in|sign in|connect|reach|load|"
+        r"start|open|access|pay|check out|write|read)\b"
+    ),
     _FAILS_HAN,
 )
 """Something fails."""
@@ -123,7 +129,8 @@ STATED: Final = _any(
         r"crashing|timing out|unreachable|unavailable|erroring|flapping|unhealthy|stuck|dead|"
         r"restarting|hanging|not (?:responding|working))\b"
     ),
-    r"\b(?:is|are) running out of\b",
+    r"\b(?:is|are) running out of\b|\bstopped (?:working|responding|serving)\b",
+    r"\b(?:crash\w*|fail\w*|error\w*|down|outage)\b.*,\s*help\b[!.]*$",
     r"(?:报错|出错|挂|宕机|崩溃|崩|超时|不可用|连不上|打不开|中断|断开|卡死|卡住|失败|异常|出问题)了",
     r"(?:突然|骤然|频繁|一直|不断|大量|又|还在|正在|持续).{0,8}(?:" + _FAILS_HAN + ")",
     r"(?:骤降|激增|暴涨|飙升|下跌)(?:了|$)",
@@ -145,7 +152,7 @@ ONSETS: Final = _any(
     r"\b(?:right )?now\b|\bcurrently\b|\bat the moment\b|\bsuddenly\b|\bsince\b|\bagain\b",
     r"\b(?:minutes?|mins?|hours?|hrs?|seconds?) ago\b|\bjust (?:started|began|went|now)\b",
     r"\b(?:keeps?|seeing|getting) .{0,40}\b(?:today|tonight|this (?:morning|afternoon|evening))\b",
-    r"现在|目前|当前|刚才|刚刚|突然|分钟前|小时前|以来|\d{1,2}点",
+    r"现在|目前|当前|刚才|刚刚|突然|分钟前|小时前|以来|\d{1,2} ?点",
 )
 """Its present or its beginning is told."""
 
@@ -196,7 +203,11 @@ WAYS: Final = _any(
     r"\bexplain (?:what (?!you\b)|how|the)\b",
     r"\bwhere (?:is|are|can|do) .{0,40}\b(?:documented|described|written|find)\b",
     r"\bwho (?:owns|is on call|is responsible|maintains|approves|should (?:i|we))\b",
-    r"\bwhen (?:should|do|must) (?:i|we|one|you)\b",
+    r"\bwhen (?:should|do|must) (?:i|we|one|you|an?)\b",
+    (
+        r"\bhow (?:is|are) .{1,40}\b(?:rolled out|done|set up|configured|deployed|handled|managed|"
+        r"stored|defined|measured|calculated|versioned)\b"
+    ),
     (
         r"怎么(?:做|办|配置|配|设置|设|扩容|回滚|部署|升级|重启|申请|处理|恢复|修复|解决|操作|切换|清理|"
         r"备份|迁移|查看|使用|联系|限流|降级|写|改|加|建|开|关|上线|更新|轮换)"

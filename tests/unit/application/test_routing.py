@@ -20,6 +20,8 @@ DATA: Final = Path(__file__).parents[2] / "data" / "routing"
 
 WRITTEN_WITH: Final = "written_with_the_rules"
 WRITTEN_BEFORE: Final = "written_before_measuring"
+WRITTEN_LAST: Final = "written_last"
+SETS: Final = (WRITTEN_WITH, WRITTEN_BEFORE, WRITTEN_LAST)
 
 pytestmark = pytest.mark.spec("I1", "E12")
 
@@ -37,7 +39,7 @@ def routed(kind: str, text: str) -> str | None:
     return None if found is None else str(found)
 
 
-@pytest.mark.parametrize("name", [WRITTEN_WITH, WRITTEN_BEFORE])
+@pytest.mark.parametrize("name", SETS)
 def test_no_question_takes_a_wrong_branch(name: str) -> None:
     """A question may be asked back; it is never sent into another branch."""
     wrong = [
@@ -48,7 +50,7 @@ def test_no_question_takes_a_wrong_branch(name: str) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", [WRITTEN_WITH, WRITTEN_BEFORE])
+@pytest.mark.parametrize("name", SETS)
 def test_what_can_be_decided_mostly_is(name: str) -> None:
     """Of the questions that have a branch at most one in twenty is asked back."""
     counted = Counter(
