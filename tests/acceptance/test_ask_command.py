@@ -43,6 +43,9 @@ def test_pages_are_indexed_asked_verified_and_taken_out(shell: Shell, pages: Pat
     assert asked.code == 0
     assert "先清理旧日志" in asked.json["result"]["conclusion"]["text"]
     run_id = asked.json["run_id"]
+    assert shell.run("show", run_id).out.splitlines()[1].startswith("QUOTED: what pages say")
+    assert shell.run("show", run_id, "--html", shell.home / "page.html").code == 0
+    assert "QUOTED: what pages say" in (shell.home / "page.html").read_text(encoding="utf-8")
     assert shell.run("verify", run_id).code == 3
     assert shell.run("replay", run_id).code == 0
     assert shell.run("runs", "show", run_id, "--json").code == 0

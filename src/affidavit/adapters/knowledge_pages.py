@@ -114,7 +114,7 @@ def _below(root: Path, folder: Path, depth: int) -> Iterator[tuple[Path, str]]:
 
 def read_page(file: Path, name: str) -> ReadPage:
     """One page. Raises InputRefused (PAGE_REFUSED)."""
-    if len(name) > PAGE_NAME_CHARS_MAX or any(not char.isprintable() for char in name):
+    if len(name) > PAGE_NAME_CHARS_MAX or any(_is_no_name(char) for char in name):
         raise _refused(file, "has a name that cannot be shown", "give it a shorter, plain name")
     content = _read_bytes(file)
     try:
@@ -128,6 +128,11 @@ def read_page(file: Path, name: str) -> ReadPage:
     if len(passages) > PASSAGES_OF_PAGE_MAX:
         raise _refused(file, f"has more than {PASSAGES_OF_PAGE_MAX} paragraphs", "split it")
     return ReadPage(name, sha256(content).hexdigest(), passages)
+
+
+def _is_no_name(char: str) -> bool:
+    """Whether a page's name cannot hold it: what is not seen, and what would begin a quotation."""
+    return not char.isprintable() or char in '"`“”「」'
 
 
 def _read_bytes(file: Path) -> bytes:

@@ -43,6 +43,12 @@ _SUPPLIED_HEADLINES: Final = {
 """C12: whoever reads one line of an answer whose calls came with it, reads that."""
 
 
+GUIDANCE_HEADLINE: Final = (
+    "QUOTED: what pages say, each sentence with its record; guidance, which proves no cause"
+)
+"""N17: what rests on pages alone is no diagnosis, and its first line says so."""
+
+
 def render_card(release: ReleaseRecord) -> str:
     """The whole card, without a final line break."""
     return "\n".join(_lines(release))
@@ -53,6 +59,8 @@ def _lines(release: ReleaseRecord) -> Iterator[str]:
     headline = _HEADLINES[release.outcome]
     if release.provenance is Provenance.SUPPLIED:
         headline = _SUPPLIED_HEADLINES.get(release.outcome, headline)
+    if release.result is not None and release.result.is_guidance:
+        headline = GUIDANCE_HEADLINE
     if release.reply is not None:
         headline = "REPLY: about this system itself; it claims nothing"
     yield from _wrap(headline)

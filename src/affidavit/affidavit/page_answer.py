@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from affidavit.affidavit.card import GUIDANCE_HEADLINE
 from affidavit.affidavit.markup import Markup, data, join, tag
 from affidavit.affidavit.page_evidence import (
     show_absence,
@@ -117,6 +118,7 @@ def _report(report: PublishedReport, exhibits: Exhibits) -> Iterator[Markup]:
     yield tag(
         "section",
         tag("h2", "Conclusion"),
+        tag("p", GUIDANCE_HEADLINE, class_="note") if report.is_guidance else None,
         *_bound(report.conclusion, exhibits),
         _withdrawn(report),
         class_="answer",

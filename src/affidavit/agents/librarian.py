@@ -7,6 +7,7 @@ characters. Deliberately absent: a summary in words of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -47,20 +48,21 @@ def decide_step(state: AgentState) -> Decision:
     found = state.observations[-1]
     match found.kind:
         case ObservationKind.FOUND:
-            return Conclude(quote(found))
+            return Conclude(quote(found, state.request.question))
         case ObservationKind.EMPTY:
             return Conclude(nothing_matched(found))
         case _:
             return GiveUp("the indexed pages could not be searched")
 
 
-def quote(found: Observation) -> Mapping[str, object]:
+def quote(found: Observation, question: str) -> Mapping[str, object]:
     """A draft that quotes the best passages. One in which a secret was masked is not quoted: what
     the page says there is not known."""
+    frame = FRAMES["zh" if _HAN.search(question) else "en"]
     lines = () if found.envelope is None else found.envelope.facts
-    passages = [item for item in lines if isinstance(item, Line) and not holds_mask(item.text)]
     call = found.tool_call_id or ""
-    sentences = [_quotation(passage, call) for passage in passages[:QUOTED_MAX]]
+    passages = [item for item in lines if isinstance(item, Line) and _can_be_quoted(item)]
+    sentences = [_quotation(frame, passage, call) for passage in passages[:QUOTED_MAX]]
     if not sentences:
         return _draft((), None)
     analyses = [
@@ -71,10 +73,40 @@ def quote(found: Observation) -> Mapping[str, object]:
     return _draft(analyses, conclusion)
 
 
-def _quotation(passage: Line, call: str) -> Mapping[str, object]:
+FRAMES: Final = {
+    "en": "The knowledge page{page} says: {quoted}",
+    "zh": "文档{page} 写道：{quoted}",
+}
+"""How a page is quoted, in the language of the question; the page's words stay its own."""
+
+_HAN: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
+
+
+MARKS: Final = (("“", "”"), ("「", "」"), ('"', '"'), ("`", "`"))
+"""Quotation marks that the support check reads; a passage stands between two that are not in it."""
+
+
+def _marks_for(text: str) -> tuple[str, str] | None:
+    return next((marks for marks in MARKS if marks[1] not in text), None)
+
+
+def _can_be_quoted(passage: Line) -> bool:
+    return _marks_for(passage.text) is not None and not holds_mask(passage.text)
+
+
+def _named(passage: Line) -> str:
+    """The page's name as it is said. One with Chinese words in it would be read as words of ours;
+    it stands in the record that the sentence cites."""
+    page = passage.subject or ""
+    return "" if _HAN.search(page) else f" {page}"
+
+
+def _quotation(frame: str, passage: Line, call: str) -> Mapping[str, object]:
+    first, last = _marks_for(passage.text) or MARKS[0]
+    quoted = f"{first}{passage.text}{last}"
     statement = {"kind": "quote", "text": passage.text, "tool_call_id": call}
     return {
-        "text": f"The knowledge page {passage.subject} says: “{passage.text}”",
+        "text": frame.format(page=_named(passage), quoted=quoted),
         "tool_call_ids": [call],
         "statements": [statement],
     }
@@ -86,7 +118,6 @@ def nothing_matched(found: Observation) -> Mapping[str, object]:
     sentence = {
         "text": "No indexed page matched the question.",
         "tool_call_ids": [call],
-        "statements": [{"kind": "absence", "tool_call_id": call}],
     }
     analysis = {
         "id": "A1",

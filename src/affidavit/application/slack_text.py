@@ -56,7 +56,12 @@ def result_messages(release: ReleaseRecord) -> tuple[str, ...]:
 
 
 def _card(release: ReleaseRecord) -> Iterator[str]:
-    yield f"*{HEADLINES[release.outcome]}*"
+    is_guidance = release.result is not None and release.result.is_guidance
+    yield (
+        "*Quoted from pages: guidance, which proves no cause*"
+        if is_guidance
+        else (f"*{HEADLINES[release.outcome]}*")
+    )
     if release.provenance != "recorded":
         yield "_consistent with what the agent says it saw; nothing of it was recorded by us_"
     yield escape(release.question)

@@ -7,7 +7,7 @@ release can make (`release.publish`, `release.fallback`) are turned into these a
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -138,6 +138,10 @@ class PublishedBound(Record):
     based_on_analysis_ids: tuple[str, ...]
 
 
+GUIDANCE_SOURCE: Final = "knowledge"
+"""The source type of runbooks and indexed pages (C13)."""
+
+
 class PublishedReport(Record):
     """The content of a published result (C10)."""
 
@@ -149,6 +153,12 @@ class PublishedReport(Record):
     missing_info: tuple[str, ...] = ()
     source_documents: tuple[SourceRef, ...]
     withdrawn: int = Field(default=0, ge=0)
+
+    @property
+    def is_guidance(self) -> bool:
+        """Whether it rests on pages alone: it says what they say, and proves no cause (N17)."""
+        types = {source.source_type for source in self.source_documents}
+        return types == {GUIDANCE_SOURCE}
 
 
 class SystemTopic(StrEnum):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-PASSAGE_CHARS_MAX: Final = 800
-"""A paragraph; a longer one is cut in pieces, so that an answer can quote the piece that counts."""
+PASSAGE_CHARS_MAX: Final = 600
+"""A paragraph, and the longest quotation that is read as one (`verify.prose`); a longer one is cut
+in pieces, so that an answer can quote the piece that counts."""
 
 PAGE_NAME_CHARS_MAX: Final = 200
 """A path inside a folder; it is shown beside each quotation."""
