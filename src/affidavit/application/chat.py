@@ -169,7 +169,9 @@ def incident_of(
 
 
 def live_now(service: str, since: str, now: datetime) -> Incident:
-    """What goes on now, in the live back ends. Raises InputRefused (USAGE)."""
+    """What goes on now, in the live back ends. Raises InputRefused (USAGE, MESSAGE_REFUSED)."""
+    if service:
+        refuse_message(service.strip())
     window = window_since(since, now)
     return Incident(source=LIVE, window=window, symptom_service=service or None)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from affidavit.application.chat import Turn, narrow, order_of
+from affidavit.application.chat import Turn, live_now, narrow, order_of
 from affidavit.application.routing import language_of, route_by_rules
 from affidavit.application.turns import read_choice
 from affidavit.contract.errors import InputRefused
@@ -145,3 +146,11 @@ def test_a_model_s_choice_is_one_word_of_three_or_nothing(
 ) -> None:
     """Strict: one object, one key, one known word."""
     assert read_choice(text) is intent
+
+
+@pytest.mark.parametrize("service", [" ", "\ud800", "x" * 2001])
+def test_a_service_that_is_no_text_is_refused(service: str) -> None:
+    """What a live question is about is read before a run exists, too."""
+    with pytest.raises(InputRefused) as refused:
+        live_now(service, "5m", datetime(2026, 3, 2, tzinfo=UTC))
+    assert refused.value.code == "MESSAGE_REFUSED"
