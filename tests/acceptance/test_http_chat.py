@@ -242,7 +242,8 @@ def test_a_further_question_reads_what_was_recorded_by_calls_of_its_own(house: S
     assert events[-1].data["decision"] == "D1"
     assert "storefront" in events[-2].data["result"]["conclusion"]["text"]
     tools = [event.data["tool"] for event in events if event.name == "observation"]
-    assert [tool for tool in tools if not tool.startswith("earlier_")] == ["error_logs"]
+    anew = [tool for tool in tools if not tool.startswith("earlier_")]
+    assert anew in ([], ["error_logs"]), "at most one close look, where there was none before"
     content = json.loads(file_of(api, events))
     assert recheck(file_of(api, events)).verdict is Verdict.INTACT_SIGNER_UNKNOWN
     earlier = [call for call in content["calls"] if call["tool"].startswith("earlier_")]
