@@ -16,7 +16,7 @@ from pathlib import Path
 
 import anyio
 
-import affidavit.wiring
+import affidavit.wiring.worlds
 from affidavit.agents.playbook import PlaybookInvestigator
 from affidavit.cli import main
 from affidavit.contract.agent import AgentState, Decision
@@ -53,7 +53,7 @@ def start(gate: str, step: str, *options: str) -> None:
             seconds = float(option.removeprefix("lease="))
             vars(run).update(LEASE_TTL_S=seconds, LEASE_TTL_US=int(seconds * 1_000_000))
     agent = GatedInvestigator(Path(gate), int(step), "full" in options)
-    vars(affidavit.wiring)["PlaybookInvestigator"] = lambda: agent
+    vars(affidavit.wiring.worlds)["PlaybookInvestigator"] = lambda: agent
     main()
 
 

@@ -51,7 +51,8 @@ def test_a_run_goes_from_its_start_to_its_file(house: Served) -> None:
     assert answer["provenance"] == "recorded"
     assert answer["affidavit"] == f"{where}/affidavit"
     told = {k: v for k, v in events[-2].data.items() if k != "at"}
-    assert told == {k: v for k, v in answer.items() if k != "created_at"}
+    assert told == {k: v for k, v in answer.items() if k not in {"created_at", "standing"}}
+    assert answer["standing"]["word"] == ""
     lines = api.get(f"{where}/timeline").json()["lines"]
     assert [line["seq"] for line in lines] == list(range(1, len(lines) + 1))
     assert lines[-1]["mark"].startswith("RUN_ENDED=")
