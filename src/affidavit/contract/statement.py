@@ -6,11 +6,12 @@ What each kind proves, and what not, stands with its check in `verify/statements
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
 from affidavit.contract.evidence import Window
 from affidavit.contract.record import Instant, Number, Record
@@ -18,6 +19,17 @@ from affidavit.contract.record import Instant, Number, Record
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 Direction = Literal["up", "down", "flat"]
 Scalar = Number | bool | str
+
+
+def _read_number(value: object) -> object:
+    """A number that was written as text is that number: models write both."""
+    if isinstance(value, str) and _WRITTEN.fullmatch(value):
+        return Decimal(value)
+    return value
+
+
+_WRITTEN: Final = re.compile(r"-?\d{1,40}(?:\.\d{1,40})?")
+Reading = Annotated[Scalar, BeforeValidator(_read_number)]
 
 
 class _Cited(Record):
@@ -61,8 +73,8 @@ class ChangeStatement(_Cited):
     kind: Literal["change"] = "change"
     subject: str
     attribute: str
-    from_: Scalar | None = Field(default=None, alias="from")
-    to: Scalar | None = None
+    from_: Reading | None = Field(default=None, alias="from")
+    to: Reading | None = None
     unit: str | None = None
     direction: Direction | None = None
     at: Instant | None = None

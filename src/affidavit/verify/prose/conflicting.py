@@ -187,6 +187,8 @@ def _turned(tokens: Tokens, told: Told) -> str:
         first, last = ends
         assert first is not None
         assert last is not None
+        if statement.from_ == statement.to:
+            continue
         if _is_end(first, statement.to) and _is_end(last, statement.from_):
             return first.text
     return ""

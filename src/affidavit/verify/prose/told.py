@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.verify.prose.desk import Desk
-from affidavit.verify.prose.figures import Figure
+from affidavit.verify.prose.figures import Figure, attached_moment
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.quantities import LIMITING
 from affidavit.verify.prose.tokens import Kind, Token
@@ -26,7 +26,7 @@ PHRASE_WORDS_MAX: Final = 5
 
 def holds_phrase(desk: Desk, figure: Figure) -> bool:
     """Whether a told clause holds the number and each word of the phrase before it."""
-    if desk.told is None or figure.operator != "=":
+    if desk.told is None or figure.operator != "=" or attached_moment(figure) is not None:
         return False
     words = phrase_of(figure)
     if not words:
@@ -56,7 +56,8 @@ def phrase_of(figure: Figure) -> tuple[Token, ...]:
         if token.kind is not Kind.WORD:
             break
         if token.text.casefold() in _OPENING and found:
-            return tuple(found)
+            limited = any(stem(item.text) in LIMITING for item in found)
+            return tuple(found) if limited else ()
         if token.role is Role.CONTENT or stem(token.text) in LIMITING:
             found.append(token)
     return ()
