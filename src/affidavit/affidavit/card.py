@@ -124,6 +124,9 @@ def _sentence(sentence: PublishedSentence, mark: str, calls: tuple[str, ...]) ->
     yield from _wrap(sentence.text, mark, " " * len(mark))
     below = " " * len(mark)
     yield from _wrap(_evidence(sentence, calls), f"{below}└ ", f"{below}  ")
+    if sentence.unproved:
+        left = f"on the model judge's word, code does not prove it: {', '.join(sentence.unproved)}"
+        yield from _wrap(left, f"{below}? ", f"{below}  ")
     if sentence.against:
         shown = "; ".join(
             f"{item.tool_call_id} #{','.join(map(str, item.facts))}" for item in sentence.against

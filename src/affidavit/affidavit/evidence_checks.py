@@ -99,6 +99,8 @@ def _check_chains(report: PublishedReport, found: SupportReport) -> None:
             raise Broken(f"/release/result{at}/statements", "the facts prove another chain")
         if sentence.against != proof.against:
             raise Broken(f"/release/result{at}/against", "other facts say otherwise")
+        if sentence.unproved != proof.unproved:
+            raise Broken(f"/release/result{at}/unproved", "code proves more of it, or less")
     if len(found.proofs) < len(sentences):
         raise Broken("/release/result", "a sentence was not checked")
 

@@ -31,12 +31,13 @@ def show_sentence(
     """A sentence that opens its evidence: `calls` are those of its part, where it names none."""
     cited = sentence.tool_call_ids or calls
     names = tuple(dict.fromkeys(item.tool_call_id for item in sentence.statements)) or cited
+    said = "a model's word, from: " if sentence.unproved else "evidence: "
     summary = tag(
         "summary",
         tag(
             "span",
             tag("span", data(sentence.text), class_="say"),
-            tag("span", "evidence: " + ", ".join(names), class_="cites"),
+            tag("span", said + ", ".join(names), class_="cites"),
         ),
     )
     if sentence.statements:
@@ -49,6 +50,9 @@ def show_sentence(
             tag("p", "This sentence has no statement of its own. It rests on:", class_="note"),
             *(_call_line(exhibits, key) for key in cited),
         )
+    if sentence.unproved:
+        word = f"On the model judge's word; code does not prove it: {', '.join(sentence.unproved)}."
+        proof = join(tag("p", word, class_="note"), proof)
     return tag("details", summary, tag("div", proof, class_="proof"), class_="sentence")
 
 

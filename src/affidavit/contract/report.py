@@ -26,6 +26,7 @@ from affidavit.contract.states import (
     ReleaseOutcome,
     RunState,
 )
+from affidavit.contract.violations import SupportCode
 
 
 class SourceRef(Record):
@@ -112,12 +113,14 @@ class PublishedSentence(Record):
     """One sentence with its chain: sentence → statement → tool_call_id → fact (C10).
 
     `against` are facts of the run that say otherwise and have not the standing to refute it (M4).
+    `unproved` are the codes of what is not proved of it: that is a model judge's word (M4, M8).
     """
 
     text: str
     tool_call_ids: tuple[str, ...]
     statements: tuple[StatementChain, ...] = ()
     against: tuple[StatementChain, ...] = ()
+    unproved: tuple[SupportCode, ...] = ()
 
 
 class PublishedAnalysis(Record):

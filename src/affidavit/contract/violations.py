@@ -84,6 +84,12 @@ class SupportCode(StrEnum):
     STATEMENT_UNPROVED = "STATEMENT_UNPROVED"
     STATEMENT_CALL_UNCITED = "STATEMENT_CALL_UNCITED"
     WORDS_UNBOUND = "WORDS_UNBOUND"
+    NUMBER_UNBOUND = "NUMBER_UNBOUND"
+    TIME_UNBOUND = "TIME_UNBOUND"
+    SUBJECT_UNBOUND = "SUBJECT_UNBOUND"
+    QUANTIFIER_UNBOUND = "QUANTIFIER_UNBOUND"
+    NEGATION_UNBOUND = "NEGATION_UNBOUND"
+    WINDOW_UNBOUND = "WINDOW_UNBOUND"
     CAUSE_UNPROVED = "CAUSE_UNPROVED"
     CAUSE_NO_PATH = "CAUSE_NO_PATH"
     CAUSE_NO_ORDER = "CAUSE_NO_ORDER"
@@ -92,6 +98,21 @@ class SupportCode(StrEnum):
     REQUEST_TEXT_CITED = "REQUEST_TEXT_CITED"
     GUIDANCE_CITED = "GUIDANCE_CITED"
     CLASS_NOT_OBSERVATION = "CLASS_NOT_OBSERVATION"
+
+
+OPEN_CODES: Final = frozenset(
+    {
+        SupportCode.NUMBER_UNBOUND,
+        SupportCode.TIME_UNBOUND,
+        SupportCode.SUBJECT_UNBOUND,
+        SupportCode.QUANTIFIER_UNBOUND,
+        SupportCode.NEGATION_UNBOUND,
+        SupportCode.WINDOW_UNBOUND,
+    }
+)
+"""What the cited results hold, and no rule could read together with the rest of the sentence.
+
+A model judge may decide it; it is no aside, and cannot be withdrawn (M6)."""
 
 
 COVERAGE_CODES: Final = frozenset(
@@ -105,6 +126,7 @@ COVERAGE_CODES: Final = frozenset(
         SupportCode.CAUSE_NO_ORDER,
         SupportCode.CAUSE_NO_ABNORMALITY,
         SupportCode.CAUSE_ONE_RECORD,
+        *OPEN_CODES,
     }
 )
 """The codes that only say "nothing cited licenses this"; every other code is a contradiction."""
@@ -289,6 +311,31 @@ SUPPORT_EXPLANATIONS: Final[Mapping[SupportCode, Explanation]] = MappingProxyTyp
         SupportCode.WORDS_UNBOUND: _x(
             "Nothing cited licenses what a sentence says.",
             "Query what would show it and cite that call, or leave the words out.",
+        ),
+        SupportCode.NUMBER_UNBOUND: _x(
+            "The cited results hold the number, but nothing shows that it is the one of what "
+            "the sentence names.",
+            "State it as a typed statement, or name the subject and the field as the result does.",
+        ),
+        SupportCode.TIME_UNBOUND: _x(
+            "The cited results hold the time, but not at what the sentence says of it.",
+            "Name what the result says of that moment, as the result does.",
+        ),
+        SupportCode.SUBJECT_UNBOUND: _x(
+            "What is named stands in the run's results, but not where the sentence speaks.",
+            "Cite the result that names it, and name it as the result does.",
+        ),
+        SupportCode.QUANTIFIER_UNBOUND: _x(
+            "How many it is said of (all, only, most, half) cannot be counted in what is cited.",
+            "Query the whole set and cite it, or say the number.",
+        ),
+        SupportCode.NEGATION_UNBOUND: _x(
+            "What is denied, or said in spite of a denial, cannot be read from what is cited.",
+            "Cite the result that says it, in its own words.",
+        ),
+        SupportCode.WINDOW_UNBOUND: _x(
+            "How long or how often something was so cannot be read from what is cited.",
+            "Query the whole window, and write the window that was read.",
         ),
         SupportCode.CAUSE_UNPROVED: _x(
             "A cause is claimed that no cited record states and no chain of records shows.",

@@ -153,6 +153,7 @@ class _Writer:
                 tool_call_ids=sentence.calls,
                 statements=self.proofs[sentence.number].chains,
                 against=self.proofs[sentence.number].against,
+                unproved=self.proofs[sentence.number].unproved,
             )
             for sentence in islice(self.sentences, count)
         )

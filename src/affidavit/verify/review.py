@@ -21,6 +21,7 @@ from affidavit.verify.contradiction import Opposed, Stage, oppose
 from affidavit.verify.masks import masked_in, rests_on_mask
 from affidavit.verify.prose.check import check_sentence
 from affidavit.verify.prose.computing import Pool
+from affidavit.verify.prose.deciding import Derived, decide
 from affidavit.verify.prose.desk import Desk, ask, tell
 from affidavit.verify.prose.proofs import Proof, gather, prove_from
 from affidavit.verify.prose.sheet import Context, Findings, Granted, GrantedNumber
@@ -58,6 +59,7 @@ def review_draft(
     reviews: list[SentenceReview] = []
     memory = _Memory()
     checked: dict[tuple[int, str], Checked] = {}
+    derived: dict[tuple[str, ...], Derived] = {}
     for sentence in number_sentences(draft):
         proofs = _statements(sentence, evidence, checked)
         context = Context(
@@ -74,7 +76,8 @@ def review_draft(
             found = check_sentence(_tell(desk, known), sentence.text, context)
         opposed = oppose(sentence, proofs, evidence.of(sentence.calls), stage)
         masked = rests_on_mask(sentence, proofs, hidden, found.used)
-        codes = _codes(proofs, found, opposed, masked=masked)
+        said = decide(desk, found.notes, sentence.text, derived)
+        codes = _codes(proofs, said, opposed, masked=masked)
         reviews.append(
             SentenceReview(
                 sentence, codes, _chains(proofs, found), _notes(proofs, found), opposed.shown
@@ -165,12 +168,12 @@ def _statements(
 
 
 def _codes(
-    proofs: tuple[Checked, ...], found: Findings, opposed: Opposed, *, masked: bool
+    proofs: tuple[Checked, ...], said: tuple[SupportCode, ...], opposed: Opposed, *, masked: bool
 ) -> tuple[SupportCode, ...]:
     stated = [item.outcome.code for item in proofs if not isinstance(item.outcome, Proved)]
     whole = (opposed.code,) if opposed.code else ()
     hidden = (SupportCode.MASK_CITED,) if masked else ()
-    return tuple(dict.fromkeys((*stated, *found.codes, *whole, *hidden)))
+    return tuple(dict.fromkeys((*stated, *said, *whole, *hidden)))
 
 
 def _notes(proofs: tuple[Checked, ...], found: Findings) -> tuple[str, ...]:
@@ -179,7 +182,7 @@ def _notes(proofs: tuple[Checked, ...], found: Findings) -> tuple[str, ...]:
         f"{item.outcome.code}: statement {item.statement}"
         for item in proofs if not isinstance(item.outcome, Proved)
     )  # fmt: skip
-    return (*typed, *found.notes)
+    return (*typed, *(str(note) for note in found.notes))
 
 
 def _granted(

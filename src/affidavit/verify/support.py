@@ -14,7 +14,7 @@ from affidavit.contract.errors import InternalFault
 from affidavit.contract.report import StatementChain
 from affidavit.contract.snapshots import VerifiedCall, VerifiedEvidenceSnapshot
 from affidavit.contract.states import SemanticVerdict
-from affidavit.contract.violations import Refusal, RefusalClass
+from affidavit.contract.violations import Refusal, RefusalClass, SupportCode
 from affidavit.ledger.snapshot import LedgerSnapshot, Verified
 from affidavit.verify.evidence import VerifiedDraft
 from affidavit.verify.review import SentenceReview, review_draft
@@ -27,12 +27,14 @@ class SentenceProof:
     """One sentence, and the facts that carry it: statement kind, call id, places in `facts`.
 
     `against` are facts of the run that say otherwise, and that refute it or do not (M4).
+    `unproved` are the codes against it: where it is published all the same, a model judge said so.
     """
 
     number: int
     pointer: str
     chains: tuple[StatementChain, ...]
     against: tuple[StatementChain, ...] = ()
+    unproved: tuple[SupportCode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,4 +138,6 @@ def _run(ledger: LedgerSnapshot) -> tuple[VerifiedCall, ...]:
 
 def _proof(review: SentenceReview) -> SentenceProof:
     sentence = review.sentence
-    return SentenceProof(sentence.number, sentence.pointer, review.chains, review.against)
+    return SentenceProof(
+        sentence.number, sentence.pointer, review.chains, review.against, review.codes
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.contract.draft import DraftCandidate
-from affidavit.contract.violations import Refusal, RefusalClass
+from affidavit.contract.violations import OPEN_CODES, Refusal, RefusalClass
 from affidavit.verify.sentences import Part, number_sentences
 
 WITHDRAWN_MAX: Final = 3
@@ -18,11 +18,14 @@ WITHDRAWN_SHARE: Final = 4
 def withdrawable(refusals: tuple[Refusal, ...], draft: DraftCandidate) -> tuple[int, ...]:
     """The numbers of the sentences that the author may be asked to withdraw, or none.
 
-    None when any refusal is a contradiction, when more than three sentences or a quarter of the
+    None when any refusal is a contradiction or left open, when more than three sentences or a quarter of the
     report's are refused, or when one of them stands in the conclusion, a negative observation or
     the limitations: the report then stands or falls as it is.
     """
-    if any(item.refusal_class is RefusalClass.CONTRADICTION for item in refusals):
+    if any(
+        item.refusal_class is RefusalClass.CONTRADICTION or item.code in OPEN_CODES
+        for item in refusals
+    ):
         return ()
     sentences = {item.number: item for item in number_sentences(draft)}
     numbers = tuple(sorted({item.sentence for item in refusals}))

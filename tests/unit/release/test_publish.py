@@ -23,6 +23,7 @@ from affidavit.contract.states import (
     ReleaseOutcome,
     RunState,
 )
+from affidavit.contract.violations import SupportCode
 from affidavit.release.decide import decide, run_state_of
 from affidavit.release.examine import Examiner, examine
 from affidavit.release.material import Gathered, NoMaterial, Supported
@@ -297,3 +298,14 @@ async def test_what_is_stored_is_a_plain_record() -> None:
     again = ReleaseRecord.model_validate_json(record.model_dump_json())
     assert again == record
     assert isinstance(again.result, PublishedReport)
+
+
+@pytest.mark.spec("M4", "M8", "C10")
+async def test_what_only_a_judge_says_is_marked_as_its_word() -> None:
+    """What code could not prove of a sentence stands beside it as codes."""
+    said = "The bakery's checkout error_rate was 5%."
+    report = publish(await supported(draft("call_0001", body=f"{BODY} {said}"))).report
+    proved, judged = report.analyses[0].sentences
+    assert (proved.text, proved.unproved) == (BODY, ())
+    assert judged.text == said
+    assert judged.unproved == (SupportCode.WORDS_UNBOUND,)

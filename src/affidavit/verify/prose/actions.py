@@ -97,7 +97,7 @@ def check_scope(desk: Desk, tokens: tuple[Token, ...], text: str) -> tuple[Suppo
                     continue
                 if not is_known(desk, token) and not _in_parts(desk, token):
                     codes.append(SupportCode.IDENTIFIER_UNKNOWN)
-            case Kind.MOMENT if not (_moment_known(desk, token) or _looked_at(desk, token)):
+            case Kind.MOMENT if not (is_moment_known(desk, token) or _looked_at(desk, token)):
                 codes.append(SupportCode.TIME_UNKNOWN)
             case Kind.NUMBER if not (
                 token.spelled or _amount_known(desk, token) or _opens_days(tokens, place)
@@ -186,7 +186,7 @@ def _premise(desk: Desk, clause: Clause, place: int, token: Token) -> SupportCod
                 return None
             return SupportCode.IDENTIFIER_UNKNOWN
         case Kind.MOMENT:
-            return None if _moment_known(desk, token) else SupportCode.TIME_UNKNOWN
+            return None if is_moment_known(desk, token) else SupportCode.TIME_UNKNOWN
         case Kind.NUMBER:
             if (
                 _is_aim(clause, place)
@@ -230,7 +230,8 @@ def _read(desk: Desk, token: Token) -> bool:
     )  # fmt: skip
 
 
-def _moment_known(desk: Desk, token: Token) -> bool:
+def is_moment_known(desk: Desk, token: Token) -> bool:
+    """Whether a result, what was asked of one, or the report's proved sentences hold the moment."""
     moment = token.moment
     assert moment is not None
     for call in desk.all:

@@ -77,7 +77,7 @@ def _check_told(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> Findings:
         sheet.said = piece
         refuted = conflict(sheet.desk, piece, granted.own, before) if granted.whole else None
         if refuted is not None:
-            sheet.refuse(*refuted)
+            sheet.refute(*refuted)
     sheet.findings.topics = sheet.topics
     return sheet.findings
 
@@ -270,7 +270,7 @@ def _check_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
     chosen = choose(sheet, clause, bindings)
     check_words(sheet, clause, chosen, effect=effect)
     if tallies.repeats(clause):
-        sheet.refuse(SupportCode.SUBJECT_REFUTED, "(listed twice)")
+        sheet.refute(SupportCode.SUBJECT_REFUTED, "(listed twice)")
     check_hedges(sheet, clause)
     check_moments(sheet, clause, chosen)
     check_numbers(sheet, clause, chosen)

@@ -87,7 +87,7 @@ def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | No
         for record in binding.records()
         if is_timed(record, moment, window) and (timeless or record.is_dated)
     )
-    fitted = tuple(record for record in best if _fits(figure, record, near, about, strict=False))
+    fitted = tuple(record for record in best if fits(figure, record, near, about, strict=False))
     if fitted and is_singled(figure, binding, fitted):
         return True
     wider = tuple(
@@ -95,7 +95,7 @@ def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | No
         if is_timed(record, moment, window) and (timeless or record.is_dated)
         and _as_near(record, best, near)
     )  # fmt: skip
-    fitted = tuple(record for record in wider if _fits(figure, record, near, about, strict=True))
+    fitted = tuple(record for record in wider if fits(figure, record, near, about, strict=True))
     if fitted and is_singled(figure, binding, fitted):
         return True
     if is_whole(figure):
@@ -156,9 +156,13 @@ def _as_near(record: RecordView, best: tuple[RecordView, ...], near: Near) -> bo
     return wanted <= record.stems
 
 
-def _fits(
+def fits(
     figure: Figure, record: RecordView, near: Near, about: frozenset[str], *, strict: bool
 ) -> bool:
+    """Whether a field of a record holds the number, and is the one that the words around it mean.
+
+    `about` are the stems of what was asked; `strict` wants the field named.
+    """
     stated = figure.stated
     numeric = [field for field in record.fields if field.number is not None]
     scores = [(overlap(field, near), field) for field in numeric]

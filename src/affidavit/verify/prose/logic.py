@@ -9,6 +9,7 @@ from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose import (
     attribution,
     directions,
+    each,
     extremes,
     lacking,
     lasting,
@@ -96,7 +97,9 @@ def _directions(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
 def _quantity_words(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
     place = quantifiers.universal_of(clause)
     if place is not None and not any(
-        quantifiers.holds_for_all(sheet.desk, clause, item, place, sheet.counted) for item in chosen
+        quantifiers.holds_for_all(sheet.desk, clause, item, place, sheet.counted)
+        and each.holds(clause, item, place)
+        for item in chosen
     ):
         sheet.refuse(SupportCode.QUANTIFIER_REFUTED, "all")
     if quantifiers.only_of(clause) is not None and not any(

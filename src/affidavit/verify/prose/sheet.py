@@ -10,6 +10,7 @@ from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.notes import Note
 from affidavit.verify.prose.proofs import Told
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.sentences import Part
@@ -26,13 +27,13 @@ class Findings:
     numbers: list[Stated] = field(default_factory=list)
     moments: list[datetime] = field(default_factory=list)
     topics: tuple[Token, ...] = ()
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
-    def refuse(self, code: SupportCode, what: str = "") -> None:
+    def refuse(self, code: SupportCode, what: str = "", *, firm: bool = False) -> None:
         """Note a code once, and for the private audit every word that it is about."""
         if code not in self.codes:
             self.codes.append(code)
-        self.notes.append(f"{code}: {what}" if what else code)
+        self.notes.append(Note(code, what, firm))
 
     def copy(self) -> Findings:
         """The same with lists of its own, so that a second try does not write into the first."""
@@ -126,8 +127,12 @@ class Sheet:
         )
 
     def refuse(self, code: SupportCode, what: str = "") -> None:
-        """Note a code against the sentence."""
+        """Note a code against the sentence: nothing binds what it says."""
         self.findings.refuse(code, what)
+
+    def refute(self, code: SupportCode, what: str = "") -> None:
+        """Note a code that a proved statement or a record speaks for: no judge overrules it."""
+        self.findings.refuse(code, what, firm=True)
 
     def knows(self, token: Token) -> bool:
         """Whether any record of any call holds the token."""

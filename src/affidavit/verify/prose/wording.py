@@ -61,7 +61,7 @@ def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: 
     for place, token in enumerate(clause.tokens):
         reached = limits.is_reached(clause, place, chosen)
         if reached is False:
-            sheet.refuse(SupportCode.NUMBER_REFUTED, f"({token.text})")
+            sheet.refute(SupportCode.NUMBER_REFUTED, f"({token.text})")
         if reached is not None:
             continue
         if token not in content or token in held:
