@@ -115,19 +115,20 @@ class _Memory:
     told: dict[int, list[str]] = field(default_factory=dict)
     pools: dict[int, Pool] = field(default_factory=dict)
     topics: dict[str, tuple[Token, ...]] = field(default_factory=dict)
-    stated: dict[int, list[Checked]] = field(default_factory=dict)
+    stated: dict[int, dict[int, Checked]] = field(default_factory=dict)
 
     def stated_to(self, sentence: Sentence) -> tuple[Checked, ...]:
         """The statements of the analyses that a conclusion rests on."""
         if sentence.part is not Part.CONCLUSION:
             return ()
-        return tuple(item for place in sentence.analyses for item in self.stated.get(place, ()))
+        kept = (self.stated.get(place, {}) for place in sentence.analyses)
+        return tuple(item for items in kept for item in items.values())
 
     def keep_stated(self, sentence: Sentence, proofs: tuple[Checked, ...]) -> None:
         """Remember the statements of an analysis."""
         if sentence.part in {Part.ANALYSIS, Part.NEGATIVE} and sentence.analyses:
-            known = self.stated.setdefault(sentence.analyses[0], [])
-            known.extend(item for item in proofs if item not in known)
+            known = self.stated.setdefault(sentence.analyses[0], {})
+            known.update((id(item), item) for item in proofs)  # each is checked once, and kept
 
     def told_to(self, sentence: Sentence) -> tuple[str, ...]:
         """The proved sentences of the analyses that a sentence belongs to or rests on."""

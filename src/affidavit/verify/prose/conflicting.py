@@ -81,8 +81,11 @@ def _other_subject(desk: Desk, clause: Clause, told: Told) -> str:
     Either their calls hold none of the things named, or none of their subjects is named and what is
     named stands in none of their records.
     """
-    things = {record.subject.casefold() for call in desk.wide for record in call.records}
-    named = [token for token in clause.tokens if token.text.casefold() in things - {""}]
+    named = [
+        token
+        for token in clause.tokens
+        if any(token.text.casefold() in call.subjects for call in desk.wide)
+    ]
     if not named:
         return ""
     calls = tuple(call for proof in told.proofs for call in proof.calls)
@@ -97,7 +100,7 @@ def _other_subject(desk: Desk, clause: Clause, told: Told) -> str:
     if not all(subjects) or any(_is_said(subject, clause) for subject in subjects):
         return ""
     asked = any(subject in call.about_names for subject in subjects for call in calls)
-    listed = {record.subject.casefold() for call in calls for record in call.records}
+    listed = frozenset[str]().union(*(call.subjects for call in calls))
     for token in named:
         low = token.text.casefold()
         if asked and low not in listed:

@@ -110,7 +110,10 @@ def operator_at(tokens: tuple[Token, ...], place: int) -> str:
         for word in before
         if word not in _ABOUT and word not in {"the", "its", "a", "of", "their"}
     ]
+    near = frozenset(trimmed[-2:])
     for words, operator in _COMPARING:
+        if words[-1] not in near:
+            continue
         for end in (len(trimmed), len(trimmed) - 1):
             if end >= len(words) and tuple(trimmed[end - len(words) : end]) == words:
                 return _turned(tokens, place, operator)

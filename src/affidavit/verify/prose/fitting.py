@@ -121,7 +121,7 @@ def is_singled(figure: Figure, binding: Binding, holding: tuple[RecordView, ...]
         return True
     here = frozenset(item.place for item in rows)
     for shape in {row.shape for row in rows}:
-        same = frozenset(item.place for item in binding.call.records if item.shape == shape)
+        same = binding.call.by_shape.get(shape, frozenset())
         spoken = frozenset(item.place for item in binding.records() if item.shape == shape)
         if spoken < same or len(same) < 2 or same <= here:
             return True

@@ -72,10 +72,12 @@ def prove_from(statement: Statement, calls: tuple[CallView, ...], facts: Facts) 
     """A proved statement with the records that its facts stand in."""
     places = dict(facts)
     records = tuple(
-        record
+        call.records[place]
         for call in calls
-        for record in call.records
-        if set(record.facts) & set(places.get(call.id, ())) and record.shape != "report"
+        for place in sorted(
+            {at for fact in places.get(call.id, ()) for at in call.by_fact.get(fact, ())}
+        )
+        if call.records[place].shape != "report"
     )
     held = [str(found) for key in _TEXTS if isinstance(found := getattr(statement, key, None), str)]
     held.extend(str(found) for found in getattr(statement, "hops", ()) or ())

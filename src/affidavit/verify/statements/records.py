@@ -172,6 +172,25 @@ class CallView:
         )  # fmt: skip
 
     @cached_property
+    def by_fact(self) -> Mapping[int, tuple[int, ...]]:
+        """The places of the records that a fact stands in, by its place among the facts."""
+        found: dict[int, list[int]] = {}
+        for record in self.records:
+            for fact in record.facts:
+                found.setdefault(fact, []).append(record.place)
+        return {fact: tuple(places) for fact, places in found.items()}
+
+    @cached_property
+    def by_shape(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records of a shape."""
+        return _invert(frozenset({record.shape}) for record in self.records)
+
+    @cached_property
+    def subjects(self) -> frozenset[str]:
+        """What the records are about, lower case."""
+        return frozenset(record.subject.casefold() for record in self.records) - {""}
+
+    @cached_property
     def by_name(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold a name."""
         return _invert(record.names for record in self.records)
