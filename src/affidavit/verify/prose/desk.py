@@ -110,6 +110,8 @@ class Desk:
         return self.is_asked(token) and not self.polar
 
 
+SMALL: Final = frozenset("to from by at in on off no not of out as first back".split())
+"""What a word may be called as a field or a value ("receiver" as `to`), and that any text holds."""
 PREFIX_CHARS: Final = 4
 """A source is called by its name's beginning: Kubernetes by `kubectl`, Argo by `argocd`."""
 
@@ -134,6 +136,9 @@ def find_places(call: CallView, token: Token, *, named: bool = True) -> frozense
             index = call.by_stem if plain else call.by_event if happens else call.by_claim
             found = found if plain else found & index.get(stem(low), frozenset())
             for word in token.stems:
+                if word in SMALL and word != stem(low):
+                    found = found | call.by_small.get(word, frozenset())
+                    continue
                 found = found | index.get(word, frozenset())
                 if plain and word not in index:
                     found = found | call.by_name.get(word, frozenset())

@@ -114,9 +114,10 @@ def _with_names(pieces: list[list[Token]], topics: tuple[Token, ...]) -> Iterato
     named = topics
     for piece in pieces:
         own = tuple(token for place, token in enumerate(piece) if names_thing(tuple(piece), place))
-        starts = has_verb(piece[:2]) and not own
-        yield Clause(tuple(piece), () if own else named, bound=bool(named) and starts)
-        named = own or named
+        starts = has_verb(piece[:2]) and not (set(own) & set(piece[:2]))
+        inherits = starts or not own
+        yield Clause(tuple(piece), named if inherits else (), bound=bool(named) and starts)
+        named = named if inherits and named else own
 
 
 def pair(clause: Clause) -> Iterator[Clause]:

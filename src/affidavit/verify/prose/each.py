@@ -9,12 +9,15 @@ from __future__ import annotations
 from typing import Final
 
 from affidavit.verify.prose.binding import Binding
-from affidavit.verify.prose.clauses import Clause
-from affidavit.verify.prose.desk import TOLD
+from affidavit.verify.prose.clauses import Clause, has_verb
+from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.figures import Figure, figures_of, near_words
 from affidavit.verify.prose.fitting import fits
+from affidavit.verify.prose.lacking import is_zero
+from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.times import bounds_window
-from affidavit.verify.prose.tokens import Kind
+from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.statements.denial import denies
 from affidavit.verify.statements.records import RecordView
 
 _BEFORE_COUNT: Final = frozenset("of the these those its their".split())
@@ -73,6 +76,36 @@ def _says_how_many(clause: Clause, place: int, figure: Figure) -> bool:
     return len(between) <= _FLOATING_MAX and not any(
         token.text.casefold() in _PARTING for token in between
     )
+
+
+def is_none(desk: Desk, clause: Clause, place: int, binding: Binding) -> bool:
+    """Whether "no belt has missing boxes" holds: no row has what is said behind the verb.
+
+    True too where the clause does not begin so, or the call has no rows that could say it.
+    """
+    if binding.call.id == TOLD or clause.tokens[place].text.casefold() not in _NONE:
+        return True
+    if any(token.role is Role.CONTENT for token in clause.tokens[:place]):
+        return True
+    behind = clause.tokens[place + 1 :]
+    verb = next((at for at, token in enumerate(behind) if has_verb((token,))), len(behind))
+    said = [
+        token for token in behind[verb:] if token.kind is Kind.WORD and token.role is Role.CONTENT
+    ]
+    rows = [row for row in binding.wider() if row.place not in binding.call.frames]
+    return not any(_has(desk, clause, binding, row, token) for row in rows for token in said)
+
+
+_NONE: Final = frozenset("no none neither".split())
+
+
+def _has(desk: Desk, clause: Clause, binding: Binding, row: RecordView, token: Token) -> bool:
+    """Whether a row has something in the field that a word names, or says the word itself."""
+    empty = is_zero(clause, (token,), row)
+    if empty is not None:
+        return not empty
+    says = row.place in desk.places(binding.call, token, named=False)
+    return says and not denies(row, token.stems)
 
 
 def _is_in_each(listed: list[Figure], binding: Binding, rows: tuple[RecordView, ...]) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
+from affidavit.contract.evidence import Value
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import TOLD, Desk
@@ -62,12 +63,18 @@ def _bears(desk: Desk, clause: Clause, place: int, binding: Binding, side: str) 
     """True where the call bears the extreme out, False where it holds a larger one."""
     word = clause.tokens[place]
     records = binding.records()
-    if any(word.stems & record.stems for record in records):
+    loose = word.stems if stem(word.text) in _LOOSE else frozenset[str]()
+    if any(
+        word.text.casefold() in record.text.casefold() or loose & record.stems for record in records
+    ):
         return True
     if binding.call.id == TOLD:
         return None
     wanted = {"high": "#1", "low": "#2"}[side]
-    if any(wanted in statistics_in(record.stems) for record in records):
+    if any(
+        isinstance(record.fact, Value) and wanted in statistics_in(record.stems)
+        for record in records
+    ):
         return True
     verdicts = [
         _is_extreme(field, record, domain, side)

@@ -45,7 +45,7 @@ def has_one(desk: Desk, clause: Clause, place: int, bindings: list[Binding]) -> 
     for item in bindings:
         apart = [desk.places(item.call, token) for token in clause.topics]
         spoken = frozenset[int]().union(*apart)
-        said = [_is_zero(clause, denied, one) for one in item.wider() if one.place not in spoken]
+        said = [is_zero(clause, denied, one) for one in item.wider() if one.place not in spoken]
         if item.call.id != TOLD and False in said:
             return True
     return False
@@ -63,7 +63,7 @@ def has_it(clause: Clause, place: int, bindings: list[Binding]) -> bool:
         found
         for item in bindings if item.call.id != TOLD
         for record in item.records()
-        if (found := _is_zero(clause, denied, record)) is not None
+        if (found := is_zero(clause, denied, record)) is not None
     ]  # fmt: skip
     return bool(said) and not any(said)
 
@@ -95,11 +95,11 @@ def _own(token: Token) -> frozenset[str]:
 
 def _are_zero(clause: Clause, denied: tuple[Token, ...], records: tuple[RecordView, ...]) -> bool:
     """Whether every record that has a field for what is denied has nothing in it."""
-    said = [found for item in records if (found := _is_zero(clause, denied, item)) is not None]
+    said = [found for item in records if (found := is_zero(clause, denied, item)) is not None]
     return bool(said) and all(said)
 
 
-def _is_zero(clause: Clause, denied: tuple[Token, ...], record: RecordView) -> bool | None:
+def is_zero(clause: Clause, denied: tuple[Token, ...], record: RecordView) -> bool | None:
     """Whether the field that the clause names best for what it denies is zero, false or empty."""
     wanted = _forms(denied[-1]) | _forms(denied[0])
     fields = [item for item in record.fields if not item.loose and item.names & wanted]

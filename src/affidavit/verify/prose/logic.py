@@ -51,6 +51,7 @@ def check_logic(
                 quantifiers.holds_for_none(clause, item, sheet.desk, sheet.counted) for item in top
             )
         shown = shown or lacking.is_lacking(sheet.desk, clause, place, top)
+        shown = shown and all(each.is_none(sheet.desk, clause, place, item) for item in top)
         if not shown or lacking.has_one(sheet.desk, clause, place, top):
             sheet.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
     if effect and polarity.turns_question(sheet.desk, clause):
@@ -89,9 +90,19 @@ def _directions(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
     said = [
         directions.moves_so(clause, item, direction, window_of(clause, item)) for item in chosen
     ]
-    if True not in said:
+    if _is_denied(clause):
+        if True in said or False not in said:
+            sheet.refuse(SupportCode.DIRECTION_REFUTED, f"(not {direction})")
+    elif True not in said:
         code = SupportCode.DIRECTION_REFUTED if False in said else SupportCode.WORDS_UNBOUND
         sheet.refuse(code, direction)
+
+
+def _is_denied(clause: Clause) -> bool:
+    """Whether a "not" stands before the word of direction: "did not fall"."""
+    word = directions.direction_word(clause)
+    at = clause.tokens.index(word) if word is not None else 0
+    return any(at - polarity.REACH <= place < at for place in polarity.negators_of(clause))
 
 
 def _quantity_words(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:

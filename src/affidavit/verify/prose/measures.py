@@ -103,9 +103,10 @@ def speaking(chosen: list[Binding]) -> list[Binding]:
 
 
 def _by_count(sheet: Sheet, figure: figures.Figure, top: list[Binding]) -> bool:
-    if any(
-        tallies.by_question(sheet.desk, figure, item)
-        or tallies.by_step(figure, item)
+    if any(tallies.by_question(sheet.desk, figure, item) for item in top):
+        return True
+    if figure.operator == "=" and any(
+        tallies.by_step(figure, item)
         or tallies.by_readings(figure, item)
         or tallies.by_distinct(figure, item)
         for item in top

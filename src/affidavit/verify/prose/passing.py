@@ -78,11 +78,13 @@ def _of_piece(piece: tuple[Token, ...], names: tuple[Token, ...]) -> Iterator[Cl
     for place, word in enumerate(words):
         if place + 1 < len(piece) and (
             word in _RELATIVE
+            or (word == "that" and has_verb_form(piece[place + 1 : place + 2]))
             or (not place and word in _PRONOUNS and has_verb_form(piece[1:]))
             or (not place and word in _SUBJECTS)
         ):
             about = _names(piece[:place]) or names
-            yield Clause(piece[place + 1 :], about, bound=bool(about))
+            head = () if about else _head(piece[:place])
+            yield Clause((*head, *piece[place + 1 :]), about, bound=bool(about))
             return
         if word in _WHY:
             yield Clause(piece[place + 1 :])
@@ -98,6 +100,11 @@ def _of_piece(piece: tuple[Token, ...], names: tuple[Token, ...]) -> Iterator[Cl
     starts = words[0] in _STARTING and has_verb_form(piece)
     if piece[0].kind is Kind.NAME or starts or set(words) & _FINITE:
         yield Clause(piece)
+
+
+def _head(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The noun that a relative clause tells something of: "the valve that failed"."""
+    return tuple(token for token in tokens[-1:] if token.role is Role.CONTENT)
 
 
 def has_verb_form(tokens: tuple[Token, ...]) -> bool:

@@ -44,11 +44,20 @@ def negators_of(clause: Clause) -> tuple[int, ...]:
         for place, token in enumerate(clause.tokens)
         if token.kind is Kind.WORD
         and token.role in {Role.NEGATION, Role.NONE}
-        and not any(
-            item.text.casefold() in _COMPARING for item in clause.tokens[place + 1 : place + 2]
+        and (
+            _is_no_longer(clause.tokens, place)
+            or not any(
+                item.text.casefold() in _COMPARING for item in clause.tokens[place + 1 : place + 2]
+            )
         )
         and bound_of(clause.tokens, place) is None
     )
+
+
+def _is_no_longer(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether "no longer" denies, and compares nothing ("no longer than 3 s")."""
+    words = [token.text.casefold() for token in tokens[place : place + 3]]
+    return words[:2] == ["no", "longer"] and words[2:] != ["than"]
 
 
 def sounds_bad(tokens: tuple[Token, ...]) -> bool:

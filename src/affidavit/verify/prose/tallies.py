@@ -9,6 +9,7 @@ from typing import Final
 from affidavit.contract.evidence import Row
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import OTHERS, Clause
+from affidavit.verify.prose.comparing import compares
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.figures import Figure, is_edge, is_end, near_words
 from affidavit.verify.prose.lexicon import FUNCTION
@@ -57,28 +58,33 @@ def by_count(
     """The records that are so many and hold the clause's words; None where no count is that."""
     if binding.call.id == TOLD or not may_count(figure):
         return None
-    number = figure.stated.number
     if _is_field(figure, binding) and not (
-        _is_among(figure) and number in _whole(desk, figure, binding, before)
+        _is_among(figure) and _is_one(figure, _whole(desk, figure, binding, before))
     ):
         return None
     places = counted(desk, binding, figure.clause, figure.token)
     if _is_of_others(figure):
-        return places if number in _whole(desk, figure, binding, before) else None
+        return places if _is_one(figure, _whole(desk, figure, binding, before)) else None
     envelope = binding.call.call.envelope
     narrower = len(places) < len(binding.call.records) - len(binding.call.frames)
     if not envelope.truncated or narrower:
         records = tuple(binding.call.records[place] for place in sorted(places))
-        if number in group_sizes(records):
+        if _is_one(figure, map(Decimal, group_sizes(records))):
             return places
-    if not narrower and number in {
-        Decimal(envelope.count),
-        Decimal(envelope.total or envelope.count),
-    }:
+    if not narrower and _is_one(
+        figure, (Decimal(envelope.count), Decimal(envelope.total or envelope.count))
+    ):
         return places
-    if number in _whole(desk, figure, binding, before) or number in _sums(binding, places):
-        return places
-    return None
+    sums = (*_whole(desk, figure, binding, before), *_sums(binding, places))
+    return places if _is_one(figure, sums) else None
+
+
+def _is_one(figure: Figure, sizes: Iterable[Decimal]) -> bool:
+    """Whether one of some counts is the number, or stands to it as the clause compares."""
+    number = figure.stated.number
+    if figure.operator == "=":
+        return number in tuple(sizes)
+    return any(compares(size, figure.operator, number) for size in sizes)
 
 
 def _is_of_others(figure: Figure) -> bool:

@@ -118,7 +118,7 @@ def is_onset(clause: Clause, moment: Token) -> bool:
     before = tokens[place - 1].text.casefold() if place else ""
     after = tokens[place + 1].text.casefold() if place + 1 < len(tokens) else ""
     return (
-        before == "since"
+        before in {"since", "after"}
         or (before == "from" and after in {"on", "onward", "onwards", ""})
         or after in {"起", "以来", "onwards", "onward", "开始", "之后", "以后"}
     )

@@ -53,7 +53,8 @@ _HYPHENED: Final = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+){1,3}")
 _ORDINAL: Final = re.compile(r"(\d{1,3})(?:st|nd|rd|th)")
 _WORD_UNITS: Final = frozenset(
     "ms s sec secs second seconds min mins minute minutes h hour hours day days week weeks millisecond "
-    "milliseconds byte bytes KB KiB MB MiB GB GiB TB TiB kB percent cores rps qps".split()
+    "milliseconds byte bytes KB KiB MB MiB GB GiB TB TiB kB percent cores rps qps bps kbps Mbps Gbps Mbit/s Gbit/s Pa hPa kPa mbar bar psi Hz kHz MHz GHz kW mV kV mA "
+    "dBm °C °F".split()
 )
 
 

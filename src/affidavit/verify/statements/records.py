@@ -181,6 +181,19 @@ class CallView:
         return {fact: tuple(places) for fact, places in found.items()}
 
     @cached_property
+    def by_small(self) -> Mapping[str, frozenset[int]]:
+        """The places of the records that have a field of just this name, or with just this value."""
+        return _invert(
+            frozenset(
+                word
+                for item in record.fields
+                if not item.loose
+                for word in (item.name.rsplit(".", 1)[-1].casefold(), item.text.casefold())
+            )
+            for record in self.records
+        )
+
+    @cached_property
     def by_shape(self) -> Mapping[str, frozenset[int]]:
         """The places of the records of a shape."""
         return _invert(frozenset({record.shape}) for record in self.records)

@@ -75,6 +75,17 @@ _FLOW: Final = {
     "1073741824": "GiB/s",
 }
 _CORES: Final = {"1": "core cores cpu cpus vcpu 核", "0.001": "mcpu millicores mcores"}
+_BITS: Final = {
+    "1": "bit/s bits/s bps",
+    "1000": "kbit/s Kbit/s kbps Kbps",
+    "1000000": "Mbit/s Mbps mbps",
+    "1000000000": "Gbit/s Gbps gbps",
+}
+_PRESSURE: Final = {"1": "Pa", "100": "mbar hPa", "1000": "kPa", "100000": "bar", "6894.76": "psi"}
+_FREQUENCY: Final = {"1": "Hz", "1000": "kHz", "1000000": "MHz", "1000000000": "GHz"}
+_POWER: Final = {"1": "W watt watts", "1000": "kW kilowatt kilowatts"}
+_TENSION: Final = {"0.001": "mV", "1": "V volt volts", "1000": "kV"}
+_CURRENT: Final = {"0.001": "mA", "1": "ampere amperes amps"}
 
 UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
     {
@@ -84,6 +95,15 @@ UNITS: Final[Mapping[str, Unit]] = MappingProxyType(
         **_table("rate", _RATE),
         **_table("flow", _FLOW),
         **_table("cores", _CORES),
+        **_table("bits", _BITS),
+        **_table("pressure", _PRESSURE),
+        **_table("frequency", _FREQUENCY),
+        **_table("power", _POWER),
+        **_table("tension", _TENSION),
+        **_table("current", _CURRENT),
+        **_table("celsius", {"1": "°C celsius"}),
+        **_table("fahrenheit", {"1": "°F fahrenheit"}),
+        **_table("level", {"1": "dBm"}),
     }
 )
 """Every unit that is understood. A word that is not here counts things."""
@@ -95,7 +115,10 @@ _NAMED: Final[Mapping[str, str]] = MappingProxyType(
         "second": "s", "minutes": "min", "mins": "min", "hours": "h", "days": "d",
         "bytes": "By", "kb": "kB", "kib": "KiB", "mb": "MB", "mib": "MiB", "gb": "GB",
         "gib": "GiB", "percent": "%", "pct": "%", "percentage": "%", "ratio": "ratio",
-        "fraction": "ratio", "rps": "rps", "qps": "qps",
+        "fraction": "ratio", "rps": "rps", "qps": "qps", "mbps": "Mbps", "kbps": "kbps",
+        "gbps": "Gbps", "pa": "Pa", "hpa": "hPa", "kpa": "kPa", "mbar": "mbar", "bar": "bar",
+        "psi": "psi", "hz": "Hz", "khz": "kHz", "mhz": "MHz", "ghz": "GHz", "kw": "kW", "mv": "mV",
+        "kv": "kV", "volts": "V", "dbm": "dBm", "celsius": "°C", "fahrenheit": "°F",
     }
 )  # fmt: skip
 """The unit that the last word of a field's name speaks of: `duration_ms`, `IntervalSeconds`."""
