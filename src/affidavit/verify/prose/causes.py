@@ -20,6 +20,7 @@ from affidavit.verify.prose.clauses import Clause, split_clauses
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.markers import causal_in
+from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.cause import explains, explanation, is_reversed, prove_abnormal
 from affidavit.verify.statements.outcome import Proved
@@ -243,6 +244,11 @@ def _touches(desk: Desk, call: CallView, record: RecordView, effect: tuple[Token
     words = [token for token in effect if token.kind is Kind.WORD]
     if words and not any(
         record.place in desk.places(call, token) or desk.is_asked(token) for token in effect
+    ):
+        return False
+    if any(
+        claims(token) and record.place not in desk.places(call, token) and not desk.is_asked(token)
+        for token in words
     ):
         return False
     names = [token for token in effect if token.kind is Kind.NAME and _is_known(desk, token)]

@@ -6,10 +6,11 @@ are for `quantifiers`; a comparison ("all above 900") looks at every reading alr
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from affidavit.verify.prose.binding import Binding
-from affidavit.verify.prose.clauses import Clause, has_verb
+from affidavit.verify.prose.clauses import Clause, has_verb, is_negative
 from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.figures import Figure, figures_of, near_words
 from affidavit.verify.prose.fitting import fits
@@ -44,7 +45,24 @@ def holds(clause: Clause, binding: Binding, place: int) -> bool:
         for figure in figures_of(clause)
         if figure.operator == "=" and not _says_how_many(clause, place, figure)
     ]
+    states = () if figures else _states(clause, place)
+    if any(_lacks(clause, token, row) for token in states for row in rows):
+        return False
     return all(_is_in_each(listed, binding, rows) for listed in _lists(clause, figures))
+
+
+def _states(clause: Clause, place: int) -> Iterator[Token]:
+    """The words of state behind a universal that nothing in the clause denies: "all are ready"."""
+    if is_negative(clause):
+        return
+    for token in clause.tokens[place + 1 :]:
+        if token.kind is Kind.WORD and token.role is Role.CONTENT:
+            yield token
+
+
+def _lacks(clause: Clause, token: Token, row: RecordView) -> bool:
+    """Whether a row has nothing in the field that a word names, or says that it is not so."""
+    return is_zero(clause, (token,), row) is True or denies(row, token.stems)
 
 
 _LISTING: Final = frozenset(", 、 and or 和 与 及 或".split())

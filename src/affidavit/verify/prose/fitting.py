@@ -35,14 +35,13 @@ from affidavit.verify.prose.quantities import (
     qualifiers_in,
     statistics_of,
 )
+from affidavit.verify.prose.times import is_snapshot_of, is_timed
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.fields import Field
-from affidavit.verify.statements.records import CallView, RecordView
+from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
 from affidavit.verify.statements.words import stems_of
-
-Span = tuple[datetime, datetime]
 
 
 def knowing(figure: Figure, bindings: list[Binding]) -> list[Binding]:
@@ -74,7 +73,9 @@ def kin_of(token: Token) -> frozenset[str]:
     return frozenset(other for word in token.stems | stems_of(token.text) for other in kin(word))
 
 
-def by_field(figure: Figure, binding: Binding, window: Span | None) -> bool | None:
+def by_field(
+    figure: Figure, binding: Binding, window: tuple[datetime, datetime] | None
+) -> bool | None:
     """True where a fitting field holds the number, False where it holds another, None for neither."""
     near = near_words(figure)
     moment = attached_moment(figure)
@@ -188,6 +189,13 @@ def fits(
             continue
         if index and _INDEXED.match(field.name) and not field.name.startswith(index):
             continue
+        if field.names & _AGES and not near.all & _AGED:
+            continue
+        if field.loose and any(
+            other.number is not None and not other.loose and _is_meant(other, near, own_score)
+            for own_score, other in scores
+        ):
+            continue
         if score == most and score > 0:
             return True
         if is_whole(figure) and (telling(stated) or "total" in field.names):
@@ -201,6 +209,13 @@ def fits(
         if most == 0 and (telling(stated) or len(numeric) == 1):
             return True
     return _in_name(figure, record)
+
+
+_AGES: Final = stems_of("age")
+_AGED: Final = stems_of(
+    "age aged old older young running run up uptime exist created since ago started start"
+)
+"""Only these speak of how old a thing is; "crashing for 3 days" says something else."""
 
 
 def _kin_of_all(tokens: tuple[Token, ...]) -> frozenset[str]:
@@ -328,27 +343,6 @@ def telling(stated: Stated) -> bool:
     return bool(stated.unit and unit_of(stated.unit)) or digits >= 3 or stated.step < 1
 
 
-def is_timed(record: RecordView, moment: Token | None, window: Span | None) -> bool:
-    """Whether a record stands at a moment, or within a window; one without any time always does."""
-    if moment is not None and moment.moment is not None and record.is_dated:
-        return record.stands_at(moment.moment)
-    if window is not None and record.when is not None:
-        return window[0] <= record.when <= window[1]
-    return True
-
-
-def is_snapshot_of(call: CallView, moment: Token | None, window: Span | None) -> bool:
-    """Whether a result without any time may speak of a moment or a window: that of its own call."""
-    envelope = call.call.envelope
-    scope = envelope.scope.window
-    if moment is not None and moment.moment is not None:
-        ends = (scope.start, scope.end) if scope else ()
-        return any(moment.moment.matches(at) for at in (envelope.observed_at, *ends))
-    if window is None:
-        return True
-    return scope is not None and window[0] <= scope.start and scope.end <= window[1]
-
-
 def by_label(figure: Figure, binding: Binding, places: frozenset[int]) -> bool:
     """Whether the number names a thing of its label: 2 is the partition, and not the lag, of a row."""
     label = figure.clause.tokens[figure.place - 1] if figure.place else None
@@ -368,7 +362,10 @@ def by_label(figure: Figure, binding: Binding, places: frozenset[int]) -> bool:
 
 
 def by_comparison(
-    figure: Figure, binding: Binding, window: Span | None, before: Binding | None
+    figure: Figure,
+    binding: Binding,
+    window: tuple[datetime, datetime] | None,
+    before: Binding | None,
 ) -> bool | None:
     """Whether every reading that the clause speaks of stands in the stated relation.
 

@@ -258,7 +258,7 @@ ALIKE: Final = tuple(
         "expire expired expires expiry expiration notafter",
         "exceed exceeded exceeds exceeding over",
         "restart restarts restarted restarting",
-        "timeout timeouts timed-out deadline",
+        "timeout timeouts timed timed-out deadline",
         "resolve resolved resolves resolving resolution lookup",
         "connect connects connected connection connections connecting conn",
         "delete deleted deletes remove removed removes removal",

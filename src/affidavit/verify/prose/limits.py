@@ -58,7 +58,29 @@ def is_reached(clause: Clause, place: int, bindings: list[Binding]) -> bool | No
         for record in item.records()
         for part in _parts(record, said, stated)
     ]
+    if not shown and _is_told(clause, place, bindings) is False:
+        return False
     return any(shown) if shown else None
+
+
+_SAID: Final = frozenset("reached reaches hit hits exceeded exceeds exceeding exceed over".split())
+
+
+def _is_told(clause: Clause, place: int, bindings: list[Binding]) -> bool | None:
+    """Whether a record says in words that a limit was reached; None where the clause does not."""
+    words = [
+        token
+        for token in clause.tokens[max(0, place - REACH_WORDS) : place]
+        if token.text.casefold() in _SAID
+    ]
+    if not words:
+        return None
+    return any(
+        stem(token.text) in record.happened
+        for token in words
+        for item in bindings
+        for record in item.records()
+    )
 
 
 def _share(clause: Clause, place: int) -> Decimal | None:
@@ -67,7 +89,7 @@ def _share(clause: Clause, place: int) -> Decimal | None:
         low = token.text.casefold()
         if low in _CLOSE:
             return CLOSE_MIN
-        if low in _REACHED:
+        if low in _REACHED | _SAID:
             return REACHED_MIN
         if token.kind is not Kind.WORD:
             return None

@@ -46,7 +46,11 @@ def check_logic(
     for place in polarity.negators_of(clause):
         shown = polarity.denial_shown(clause, place, top)
         if shown is None and not (effect and not polarity.is_denial_asked(sheet.desk, clause)):
-            gone = not lacking.has_it(clause, place, top) and polarity.fails_at_all(top)
+            gone = (
+                not lacking.has_it(clause, place, top)
+                and not polarity.denies_failure(clause, place)
+                and polarity.fails_at_all(top)
+            )
             shown = gone or any(
                 quantifiers.holds_for_none(clause, item, sheet.desk, sheet.counted) for item in top
             )

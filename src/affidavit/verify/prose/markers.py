@@ -53,8 +53,10 @@ _BLAMING: Final = (
     (
         re.compile(
             r" as (?!(?:a|an|its|their|expected|reported|shown|logged|listed|well|soon|long|many|much)"
-            r"\b)(?:[^\s,;]+ ){1,4}(?:failed|fails|was|were|is|are|had|has|did|could|timed|went|lost|"
-            r"broke)\b"
+            r"\b)(?:[^\s,;]+ ){1,4}(?:failed|fails|was|were|is|are|had|has|did|does|do|can|cannot|could|timed|"
+            r"times|went|goes|lost|loses|broke|breaks|ran|runs|crash(?:es|ed)|restart(?:s|ed)|drop(?:s|ped)|"
+            r"reject(?:s|ed)|refuse[sd]|block(?:s|ed)|hang(?:s)?|hung|lack(?:s|ed)|exceed(?:s|ed)|"
+            r"fill(?:s|ed))\b"
         ),
         True,
     ),

@@ -139,8 +139,8 @@ def _grants(item: GrantedNumber, figure: figures.Figure, chosen: list[Binding]) 
             record
             for record in binding.wider()
             if set(record.facts) & set(item.facts)
-            and fitting.is_timed(record, moment, None)
-            and (record.is_dated or fitting.is_snapshot_of(binding.call, moment, None))
+            and times.is_timed(record, moment, None)
+            and (record.is_dated or times.is_snapshot_of(binding.call, moment, None))
             and (item.counts or fitting.is_meant_best(item.names, record, near, stated))
         ]
         if (

@@ -86,6 +86,9 @@ def _of_piece(piece: tuple[Token, ...], names: tuple[Token, ...]) -> Iterator[Cl
             head = () if about else _head(piece[:place])
             yield Clause((*head, *piece[place + 1 :]), about, bound=bool(about))
             return
+        if place and word.endswith("ed") and words[place + 1 : place + 2] == ["by"]:
+            yield Clause((*_head(piece[:place]), *piece[place:]))
+            return
         if word in _WHY:
             yield Clause(piece[place + 1 :])
             return

@@ -196,6 +196,16 @@ def fails_at_all(bindings: list[Binding]) -> bool:
     return any(fails(record) for record in _records(bindings))
 
 
+def denies_failure(clause: Clause, place: int) -> bool:
+    """Whether what stands behind a negator is itself a failure: "no longer fail"."""
+    behind = [
+        token
+        for token in clause.tokens[place + 1 : place + 1 + REACH]
+        if token.kind is Kind.WORD and token.role is Role.CONTENT
+    ]
+    return bool(behind) and _is_failing(behind[0])
+
+
 def contradicts(record: RecordView, tokens: tuple[Token, ...]) -> bool:
     """Whether a record denies a word that some tokens affirm, or says one that they deny."""
     clause = Clause(tokens)

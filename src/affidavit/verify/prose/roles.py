@@ -28,7 +28,8 @@ _BY_ZH: Final = frozenset({"被"})
 
 def are_swapped(clause: Clause, bindings: list[Binding]) -> bool:
     """Whether the evidence gives the two sides of the clause's verb the other way round."""
-    said = _sides(clause.tokens, _names(clause.topics))
+    things = frozenset[str]().union(*(_things(binding) for binding in bindings))
+    said = _sides(clause.tokens, _names(clause.topics), things)
     if said is None:
         return False
     verb, agents, patients = said
@@ -40,15 +41,24 @@ def are_swapped(clause: Clause, bindings: list[Binding]) -> bool:
     return reverse and not straight
 
 
+def _things(binding: Binding) -> frozenset[str]:
+    """The ends of a call's edges: plain words may name them."""
+    edges = [record.fact for record in binding.call.records if isinstance(record.fact, Edge)]
+    return frozenset(end.casefold() for edge in edges for end in (edge.source, edge.target))
+
+
 def _sides(
-    tokens: tuple[Token, ...], topics: frozenset[str]
+    tokens: tuple[Token, ...], topics: frozenset[str], things: frozenset[str]
 ) -> tuple[frozenset[str], frozenset[str], frozenset[str]] | None:
     """The verb's stems, the names of who does it, and the names of whom it is done to."""
     for place, token in enumerate(tokens):
         low = token.text.casefold()
         if token.kind is not Kind.WORD:
             continue
-        before, after = _names(tokens[:place]) or topics, _names(tokens[place + 1 :])
+        before, after = (
+            _names(tokens[:place], things) or topics,
+            _names(tokens[place + 1 :], things),
+        )
         if low in _BY_ZH:
             return _chinese_passive(tokens, place)
         if not before or not after:
@@ -85,10 +95,10 @@ def _chinese_passive(
     )
 
 
-def _names(tokens: tuple[Token, ...]) -> frozenset[str]:
+def _names(tokens: tuple[Token, ...], things: frozenset[str] = frozenset()) -> frozenset[str]:
     return frozenset(
         token.text.casefold() for token in tokens
-        if token.kind is Kind.NAME
+        if token.kind is Kind.NAME or token.text.casefold() in things
         or (token.kind is Kind.NUMBER and token.text.isdigit())
         or (token.kind is Kind.WORD and not token.spelled and "_" in token.text)
     )  # fmt: skip

@@ -13,7 +13,7 @@ from affidavit.verify.prose.lexicon import FUNCTION
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.moments import Moment, find_moments
-from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.words import stem, stems_of
 
@@ -334,3 +334,28 @@ def _fragment(clause: Clause, token: Token) -> frozenset[str]:
         if item.kind is Kind.WORD:
             found.add(item.text.casefold())
     return frozenset(found | {item.text for item in clause.tokens[place + 1 : place + 2]})
+
+
+def is_timed(
+    record: RecordView, moment: Token | None, window: tuple[datetime, datetime] | None
+) -> bool:
+    """Whether a record stands at a moment, or within a window; one without any time always does."""
+    if moment is not None and moment.moment is not None and record.is_dated:
+        return record.stands_at(moment.moment)
+    if window is not None and record.when is not None:
+        return window[0] <= record.when <= window[1]
+    return True
+
+
+def is_snapshot_of(
+    call: CallView, moment: Token | None, window: tuple[datetime, datetime] | None
+) -> bool:
+    """Whether a result without any time may speak of a moment or a window: that of its own call."""
+    envelope = call.call.envelope
+    scope = envelope.scope.window
+    if moment is not None and moment.moment is not None:
+        ends = (scope.start, scope.end) if scope else ()
+        return any(moment.moment.matches(at) for at in (envelope.observed_at, *ends))
+    if window is None:
+        return True
+    return scope is not None and window[0] <= scope.start and scope.end <= window[1]

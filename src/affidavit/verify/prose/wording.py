@@ -17,7 +17,7 @@ from affidavit.verify.prose.quantities import LIMITING
 from affidavit.verify.prose.sheet import Sheet
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.sentences import Part
-from affidavit.verify.statements.words import stem
+from affidavit.verify.statements.words import stem, stems_of
 
 
 def choose(sheet: Sheet, clause: Clause, bindings: list[Binding]) -> list[Binding]:
@@ -80,8 +80,30 @@ def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: 
         if token.kind is Kind.WORD and _is_elsewhere(sheet, clause, token, chosen):
             code = SupportCode.SUBJECT_REFUTED
         sheet.refuse(code, token.text)
+    for place in range(1, len(clause.tokens)):
+        if _is_of_other_field(clause, place, chosen):
+            sheet.refuse(SupportCode.SUBJECT_REFUTED, f"({clause.tokens[place].text})")
     if content and not any(together(sheet.desk, binding) for binding in chosen):
         sheet.refuse(SupportCode.WORDS_UNBOUND, "(not together)")
+
+
+def _is_of_other_field(clause: Clause, place: int, chosen: list[Binding]) -> bool:
+    """Whether a name stands behind the name of a field that holds another: "version 5.2.0" of a
+    record whose `version` is 5.2.1 and whose `previous_version` is 5.2.0."""
+    token, label = clause.tokens[place], clause.tokens[place - 1]
+    if token.kind is not Kind.NAME or label.kind is not Kind.WORD:
+        return False
+    low, named = token.text.casefold(), stems_of(label.text)
+    if label.role is not Role.CONTENT or not named:
+        return False
+    said = [
+        (field.text.casefold() == low, stems_of(field.name.rsplit(".", 1)[-1]) == named)
+        for item in chosen
+        for record in item.records()
+        for field in record.fields
+        if not field.loose and field.number is None
+    ]
+    return (False, True) in said and (True, False) in said and (True, True) not in said
 
 
 def _stands_with(sheet: Sheet, binding: Binding, token: Token, content: tuple[Token, ...]) -> bool:
@@ -196,12 +218,18 @@ def _is_elsewhere(sheet: Sheet, clause: Clause, token: Token, chosen: list[Bindi
 
 def _is_known_plain(sheet: Sheet, token: Token) -> bool:
     """Whether a word that claims nothing itself is one that the cited results or the run speak of."""
-    if nouns.claims(token) or token.proper:
+    if nouns.claims(token) or token.proper or _is_owner(sheet, token):
         return False
     return sheet.knows(token) or any(
         sheet.desk.places(call, token) or sheet.desk.is_about(call, token)
         for call in sheet.desk.wide
     )
+
+
+def _is_owner(sheet: Sheet, token: Token) -> bool:
+    """Whether a plain word is what things of the evidence are called by: `manifest` of its pods."""
+    low = token.text.casefold()
+    return any(low in call.by_owner or low in call.subjects for call in sheet.desk.wide)
 
 
 def _unbound(sheet: Sheet, content: tuple[Token, ...]) -> None:
@@ -224,11 +252,36 @@ def check_hedges(sheet: Sheet, clause: Clause) -> None:
             token.kind in {Kind.MOMENT, Kind.NUMBER} for token in behind
         ):
             sheet.refuse(SupportCode.STATEMENT_UNPROVED, "(since)")
+    if _is_ended_whole(sheet, clause):
+        sheet.refuse(SupportCode.WORDS_UNBOUND, "(the whole)")
     if _is_unmeasured(clause):
         sheet.refuse(SupportCode.WINDOW_REFUTED, "(how long)")
     for token in clause.tokens:
         if token.kind is Kind.WORD and token.role is Role.HEDGE and not sheet.knows(token):
             sheet.refuse(SupportCode.WORDS_UNBOUND, token.text)
+
+
+_WHOLES: Final = frozenset("incident outage issue problem disruption situation emergency".split())
+_ENDED: Final = frozenset(
+    map(
+        stem,
+        "over resolved solved fixed mitigated recovered ended ongoing contained closed".split(),
+    )
+)
+
+
+def _is_ended_whole(sheet: Sheet, clause: Clause) -> bool:
+    """Whether a clause says of the incident as a whole what one record says of one thing in it."""
+    words = [token for token in clause.tokens if token.kind is Kind.WORD]
+    first = next((token for token in words if token.text.casefold() not in _ARTICLES), None)
+    if first is None or clause.names or first.text.casefold() not in _WHOLES:
+        return False
+    ended = {stem(token.text) for token in words} & _ENDED
+    return bool(ended) and not any(
+        stem(first.text) in record.stems and ended & record.happened
+        for call in sheet.desk.all
+        for record in call.records
+    )
 
 
 _SPANS: Final = frozenset(

@@ -68,7 +68,12 @@ def is_false(field: Field) -> bool:
         return False
     if field.number is None and not field.text.strip():
         return True
-    return field.text.strip().casefold() in _FALSE or field.number == 0
+    text = field.text.strip().casefold()
+    return text in _FALSE or field.number == 0 or _NONE_OF.fullmatch(text) is not None
+
+
+_NONE_OF: Final = re.compile(r"0/\d{1,6}")
+"""None of so many: `READY 0/1`."""
 
 
 def denies(record: RecordView, stems: frozenset[str]) -> bool:

@@ -66,6 +66,8 @@ def stem(word: str) -> str:
     """The stem of a word: lower case, common endings folded, a final e or doubled letter dropped."""
     low = word.casefold().removesuffix("'s").removesuffix("’s")
     low = _IRREGULAR.get(low, low)
+    if low in _APART:
+        return low
     if not low.isascii() or not low.isalpha() or len(low) <= STEM_CHARS_MIN:
         return low
     for ending, instead in _ENDINGS:
@@ -80,6 +82,10 @@ def stem(word: str) -> str:
     if len(low) > STEM_CHARS_MIN and low[-1] == low[-2] and low[-1] not in "aeiouls":
         low = low[:-1]
     return low
+
+
+_APART: Final = frozenset({"timed"})
+"""Forms that tell what their stem does not: what timed out, and the time."""
 
 
 @lru_cache(maxsize=65_536)
