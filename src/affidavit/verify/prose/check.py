@@ -31,7 +31,8 @@ from affidavit.verify.prose.measures import check_moments, check_numbers
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.numbering import read_tokens
 from affidavit.verify.prose.proofs import Told
-from affidavit.verify.prose.sheet import Context, Findings, Sheet
+from affidavit.verify.prose.rowwise import read_off
+from affidavit.verify.prose.sheet import Context, Findings, Mark, Sheet
 from affidavit.verify.prose.sources import check_sources
 from affidavit.verify.prose.stated import carries
 from affidavit.verify.prose.tokens import Kind, Token
@@ -196,12 +197,32 @@ def _is_answered(sheet: Sheet, said: Clause, ask: unknowns.Ask) -> bool:
 
 
 def _check_clauses(sheet: Sheet, clauses: tuple[Clause, ...], *, effect: bool = False) -> None:
+    first, before = sheet.mark(), sheet.topics
     for clause in clauses:
         goes_on = not clause.names and not quantifiers.is_quantified(clause)
         topics = clause.topics or (sheet.topics if goes_on else ())
+        start = sheet.mark()
         _try_clause(sheet, Clause(clause.tokens, topics, clause.bound), effect=effect)
+        if len(sheet.findings.notes) > start.notes:
+            _read_rows(sheet, start, clause.tokens, topics)
         if clause.subjects:
             sheet.topics = clause.subjects
+    if len(sheet.findings.notes) > first.notes:
+        whole = tuple(token for clause in clauses for token in clause.tokens)
+        _read_rows(sheet, first, whole, ()) or _read_rows(sheet, first, whole, before)
+
+
+def _read_rows(
+    sheet: Sheet, start: Mark, tokens: tuple[Token, ...], topics: tuple[Token, ...]
+) -> bool:
+    """Whether what was refused is read off the rows of a table, word by word; then it stands."""
+    proof = read_off(sheet.desk, tokens, topics)
+    if proof is None:
+        return False
+    sheet.reset(start)
+    sheet.findings.numbers.extend(proof.numbers)
+    sheet.findings.used.extend(proof.records[:SHOWN_MAX])
+    return True
 
 
 def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:

@@ -75,10 +75,10 @@ def by_computing(figure: Figure, pool: Pool, records: tuple[RecordView, ...]) ->
     words = {token.text.casefold() for token in figure.clause.tokens}
     unit = unit_of(stated.unit) if stated.unit else None
     if unit is not None and unit.dimension == "ratio":
-        return _ratio(stated, pool, Decimal(100) if stated.unit != "ratio" else Decimal(1))
+        return ratio_of(stated, pool, Decimal(100) if stated.unit != "ratio" else Decimal(1))
     if is_multiple(figure):
         about = stated.about or figure.token.text.casefold() == "twice"
-        return _ratio(Stated(stated.number, "", about), pool, Decimal(1))
+        return ratio_of(Stated(stated.number, "", about), pool, Decimal(1))
     if unit is not None and unit.dimension == "time":
         return _span(figure, pool, records, spoken=bool(words & _SPANNING))
     if is_difference(figure):
@@ -88,7 +88,8 @@ def by_computing(figure: Figure, pool: Pool, records: tuple[RecordView, ...]) ->
     return bool(words & _DIFFERING) and _difference(stated, pool)
 
 
-def _ratio(stated: Stated, pool: Pool, scale: Decimal) -> bool:
+def ratio_of(stated: Stated, pool: Pool, scale: Decimal) -> bool:
+    """Whether a number is one of the pool's over another; `scale` is 100 for per cent."""
     numbers = pool.numbers[-POOL_MAX:]
     for left in numbers:
         for right in numbers:
@@ -191,12 +192,13 @@ def _apart(stated: Stated, left: Iterable[datetime], right: Iterable[datetime]) 
     for one in tuple(left)[:POOL_MAX]:
         for other in others:
             seconds = Decimal(str((other - one).total_seconds()))
-            if seconds > 0 and _is_span(stated, seconds):
+            if seconds > 0 and is_span(stated, seconds):
                 return True
     return False
 
 
-def _is_span(stated: Stated, seconds: Decimal) -> bool:
+def is_span(stated: Stated, seconds: Decimal) -> bool:
+    """Whether a stated length of time is so many seconds, at the digits it was stated with."""
     if not agrees(stated, seconds, "s"):
         return False
     wanted = convert(stated.number, stated.unit, "s")

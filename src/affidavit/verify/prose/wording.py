@@ -254,7 +254,7 @@ def check_hedges(sheet: Sheet, clause: Clause) -> None:
             sheet.refuse(SupportCode.STATEMENT_UNPROVED, "(since)")
     if _is_ended_whole(sheet, clause):
         sheet.refuse(SupportCode.WORDS_UNBOUND, "(the whole)")
-    if _is_unmeasured(clause):
+    if is_unmeasured(clause):
         sheet.refuse(SupportCode.WINDOW_REFUTED, "(how long)")
     for token in clause.tokens:
         if token.kind is Kind.WORD and token.role is Role.HEDGE and not sheet.knows(token):
@@ -290,7 +290,7 @@ _SPANS: Final = frozenset(
 _SPANS_ZH: Final = frozenset("数小时 数天 几小时 几天 几个月 数月 多年 数分钟 几分钟".split())
 
 
-def _is_unmeasured(clause: Clause) -> bool:
+def is_unmeasured(clause: Clause) -> bool:
     """Whether a clause says "for hours" or "every minute", where no number measures it."""
     words = [token.text.casefold() for token in clause.tokens]
     for place, word in enumerate(words):
