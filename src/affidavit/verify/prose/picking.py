@@ -133,7 +133,7 @@ def _free(table: Table, token: Token) -> tuple[Meaning, ...]:
 _STATES: Final = frozenset("up down off out open new current running".split())
 """Short words that may be a state: then a cell has to hold it."""
 _TELLING: Final = _STATES | frozenset(
-    "back ahead away behind over along again further longer twice once thrice every time times "
+    "close near full wide back ahead away behind over along again further longer twice once thrice every time times "
     "反复 多次 持续 自动 新 直接 长达 最终 可以 可 能 能够 会 要 需 需要 应 应该 较 比 更 很 非常 十分 相当 极 太 稍 略 "
     "几乎 同一 相同 不同 同样 一样 一致 相符 吻合 又 再 还 才 就 编 副 全程 停留在 卡在 停在".split()
 )
@@ -172,6 +172,9 @@ def _content(
         found.append(Meaning(Means.COLUMN, columns, must=not columns & (table.keys | table.same)))
     if found:
         return tuple(found)
+    if token.kind is Kind.NUMBER:
+        asked = token.text in table.call.about_names
+        return (TIES,) if asked else (Meaning(Means.NUMBER),)
     if desk.is_about(table.call, token) and not _happens(token):
         return (TIES,)
     if is_label(tokens, place) or (token.kind is Kind.WORD and token.text.casefold() in KINDS):
