@@ -225,7 +225,7 @@ def _number(given: Amounts, agreed: Agreed, place: int) -> Agreed | None:
         None,
     )  # fmt: skip
     if figure is None:
-        return agreed
+        return _one(given, agreed, place)
     stated = figure.stated
     sign = operator_at(given.stretch.tokens, place)
     if sign != "=":
@@ -291,6 +291,16 @@ LISTED_MIN: Final = 2
 
 def _joins(token: Token) -> bool:
     return token.text.casefold() in {",", "and", "、", "和", "与", "及"}
+
+
+def _one(given: Amounts, agreed: Agreed, place: int) -> Agreed | None:
+    """ "one kiln", "one of the four": one row is picked; "a lag of 5 and one of 7" counts nothing."""
+    behind = given.stretch.tokens[place + 1 : place + 3]
+    if len(behind) > 1 and behind[0].text == "of" and given.parts[place + 2].means is Means.NUMBER:
+        return agreed
+    if given.stretch.table.series or given.stretch.table.counting is not None:
+        return agreed
+    return agreed if len(agreed.rows) == 1 else None
 
 
 def _cell(given: Amounts, agreed: Agreed, place: int, stated: Stated) -> str | None:

@@ -286,6 +286,8 @@ def _is_word_of(cell: Cell, token: Token, most: int) -> bool:
     words = cell.text.split()
     if not words or len(words) > most:
         return False
+    if len(words) == 1 and not all(part.isalpha() and part[1:] for part in parts_of(cell.text)):
+        return False
     parts = [stem(part) for part in parts_of(cell.text)]
     said = token.stems | ({stem(token.text)} if token.text.isascii() else frozenset())
     if not parts or set(parts) & _NEGATORS:
