@@ -68,7 +68,8 @@ def review_draft(
                 sentence, proofs, memory.told_to(sentence), evidence, memory.stated_to(sentence)
             ),
             pool=memory.pool(sentence),
-            topics=memory.topics.get(sentence.pointer.split("/sentences/")[0], ()),
+            topics=memory.topics.get(_group(sentence), ()),
+            named=memory.named.get(_group(sentence), ()),
         )
         desk = _desk(sentence, evidence, asking)
         found = check_sentence(desk, sentence.text, context)
@@ -108,6 +109,11 @@ def _tell(desk: Desk, known: tuple[str, ...]) -> Desk:
     return replace(desk, told=record, told_tokens=tokens, _places={})
 
 
+def _group(sentence: Sentence) -> str:
+    """What a sentence goes on with those before it in: its analysis, or its part."""
+    return sentence.pointer.split("/sentences/")[0]
+
+
 @dataclass(slots=True)
 class _Memory:
     """What the draft has said and proved so far, by analysis."""
@@ -115,6 +121,7 @@ class _Memory:
     told: dict[int, list[str]] = field(default_factory=dict)
     pools: dict[int, Pool] = field(default_factory=dict)
     topics: dict[str, tuple[Token, ...]] = field(default_factory=dict)
+    named: dict[str, tuple[Token, ...]] = field(default_factory=dict)
     stated: dict[int, dict[int, Checked]] = field(default_factory=dict)
 
     def stated_to(self, sentence: Sentence) -> tuple[Checked, ...]:
@@ -146,7 +153,9 @@ class _Memory:
 
     def keep(self, sentence: Sentence, codes: tuple[SupportCode, ...], found: Findings) -> None:
         """Remember a proved sentence, and what any sentence was about."""
-        self.topics[sentence.pointer.split("/sentences/")[0]] = found.topics
+        self.topics[_group(sentence)] = found.topics
+        if found.named:
+            self.named[_group(sentence)] = found.named
         if codes or sentence.part not in {Part.ANALYSIS, Part.NEGATIVE}:
             return
         place = sentence.analyses[0]

@@ -16,12 +16,13 @@ from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.times import is_backwards, resolve
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.absence import SPLIT, asked, phrases
+from affidavit.verify.statements.moments import find_moments
 from affidavit.verify.statements.records import CallView
 from affidavit.verify.statements.words import names_in, stem, stems_of
 
 _SOURCES: Final = frozenset(
     stems_of("log logs line lines event events row rows record records result results trace traces "
-             "match matches entry entries data series sample samples alert alerts message messages")
+             "match matches hit hits entry entries data series sample samples alert alerts message messages")
 )  # fmt: skip
 
 
@@ -48,7 +49,7 @@ def check_absence(desk: Desk, clauses: tuple[Clause, ...]) -> tuple[SupportCode,
 
 
 _FINDING: Final = frozenset(
-    "found find logged log logs matched match matches recorded record records seen returned returns "
+    "hit hits show shows lists list return returns contains contain gives gave registered registers found find logged log logs matched match matches recorded record records seen returned returns "
     "reported observed listed shown printed present result results line lines event events entry entries "
     "row rows sample samples series trace traces message messages data alert alerts "
     "查到 未查到 没有查到 没查到 找到 未找到 没有找到 发现 未发现 没有发现 未见 匹配 记录 返回 日志 事件 内容 结果 数据 告警 "
@@ -178,7 +179,8 @@ def _in_window(token: Token, call: CallView) -> bool:
     if moment.matches(call.call.envelope.observed_at):
         return True
     if scope is None:
-        return moment.text.casefold() in _low(call)
+        asked = find_moments(call.about)
+        return any(moment.is_like(other) for other in asked) or moment.text.casefold() in _low(call)
     at = resolve(moment, scope, ())
     inside = at is not None and scope.start <= at <= scope.end
     return inside or moment.matches(scope.start) or moment.matches(scope.end)

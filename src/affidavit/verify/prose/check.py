@@ -80,6 +80,7 @@ def _check_told(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> Findings:
         if refuted is not None:
             sheet.refute(*refuted)
     sheet.findings.topics = sheet.topics
+    sheet.findings.named = Clause(tokens).subjects[:1]
     return sheet.findings
 
 
@@ -209,7 +210,8 @@ def _check_clauses(sheet: Sheet, clauses: tuple[Clause, ...], *, effect: bool = 
             sheet.topics = clause.subjects
     if len(sheet.findings.notes) > first.notes:
         whole = tuple(token for clause in clauses for token in clause.tokens)
-        _read_rows(sheet, first, whole, ()) or _read_rows(sheet, first, whole, before)
+        about = ((), before, sheet.context.named)
+        any(_read_rows(sheet, first, whole, topics) for topics in dict.fromkeys(about))
 
 
 def _read_rows(

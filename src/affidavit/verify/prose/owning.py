@@ -53,7 +53,7 @@ def _is_agent(tokens: tuple[Token, ...], place: int) -> bool:
 
 
 def _is_name(token: Token) -> bool:
-    return token.kind in {Kind.NAME, Kind.NUMBER} or not token.text.islower()
+    return token.kind in {Kind.NAME, Kind.NUMBER} or token.proper
 
 
 def _is_placed(tokens: tuple[Token, ...], parts: tuple[Meaning, ...], place: int) -> bool:

@@ -170,16 +170,34 @@ def _content(
     columns = _named(table, token)
     if columns:
         found.append(Meaning(Means.COLUMN, columns, must=not columns & (table.keys | table.same)))
-    if found:
+    if found and not (_is_alike_only(table, token) and desk.is_about(table.call, token)):
         return tuple(found)
     if token.kind is Kind.NUMBER:
         asked = token.text in table.call.about_names
         return (TIES,) if asked else (Meaning(Means.NUMBER),)
     if desk.is_about(table.call, token) and not _happens(token):
+        return (*found, TIES)
+    if token.text.casefold() in {"ended", "ends"} and _leads(tokens, place):
         return (TIES,)
+    if found:
+        return tuple(found)
     if is_label(tokens, place) or (token.kind is Kind.WORD and token.text.casefold() in KINDS):
         return (TIES,)
     return ()
+
+
+def _is_alike_only(table: Table, token: Token) -> bool:
+    """Whether a word is in the table by its like alone, and not as it is written."""
+    own = replace(token, stems=stems_of(token.text))
+    return token.kind is Kind.WORD and not any(
+        holds(cell, own, whole=line.tells) for line in table.lines for cell in line.cells
+    )
+
+
+def _leads(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a verb only leads to what follows: "ended in gateway_timeout"."""
+    behind = tokens[place + 1 : place + 2]
+    return bool(behind) and behind[0].text.casefold() in {"in", "as", "with"}
 
 
 def _happens(token: Token) -> bool:
@@ -276,6 +294,9 @@ def _items(cell: Cell) -> frozenset[str]:
 
 def _is_quantile(cell: Cell, low: str) -> bool:
     """p95 is the reading that is labelled `quantile 0.95`, and the median that of 0.5."""
+    wanted = statistics_in(frozenset({stem(low)}))
+    if wanted and cell.low and wanted == statistics_in(frozenset({stem(cell.low)})):
+        return True
     match = _QUANTILE.fullmatch("p50" if low in {"median", "中位数"} else low)
     if match is None or cell.column.casefold() != "quantile":
         return False

@@ -28,6 +28,7 @@ class Findings:
     moments: list[datetime] = field(default_factory=list)
     topics: tuple[Token, ...] = ()
     notes: list[Note] = field(default_factory=list)
+    named: tuple[Token, ...] = ()
 
     def refuse(self, code: SupportCode, what: str = "", *, firm: bool = False) -> None:
         """Note a code once, and for the private audit every word that it is about."""
@@ -80,12 +81,16 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What stands around a sentence: its part, what its statements proved, what came before."""
+    """What stands around a sentence: its part, what its statements proved, what came before.
+
+    `topics` are the last names of the sentence before, `named` its first.
+    """
 
     part: Part
     granted: Granted = field(default_factory=Granted)
     pool: Pool = field(default_factory=Pool)
     topics: tuple[Token, ...] = ()
+    named: tuple[Token, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
