@@ -24,7 +24,7 @@ from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.denial import FAILING
 from affidavit.verify.statements.moments import find_moments
 from affidavit.verify.statements.units import unit_of
-from affidavit.verify.statements.words import stem
+from affidavit.verify.statements.words import names_in, stem
 
 _SETTING: Final = re.compile(
     r"[A-Za-z][A-Za-z_\-]*(?:\([^()]{0,80}\))?|[a-z]+(?:[A-Z][a-z]+)+|[A-Z]{2,}"
@@ -87,6 +87,7 @@ def check_scope(desk: Desk, tokens: tuple[Token, ...], text: str) -> tuple[Suppo
         token.kind is Kind.WORD and token.role is Role.CONTENT and _is_state(token)
         and not _is_sort(tokens, place)
         and not is_known(desk, replace(token, stems=frozenset({stem(token.text)})))
+        and not _is_in_source(desk, token)
         for place, token in enumerate(tokens)
     ):  # fmt: skip
         codes.append(SupportCode.WORDS_UNBOUND)
@@ -108,6 +109,16 @@ def check_scope(desk: Desk, tokens: tuple[Token, ...], text: str) -> tuple[Suppo
     return tuple(dict.fromkeys(codes))
 
 
+def _is_in_source(desk: Desk, token: Token) -> bool:
+    """Whether a word is a part of what a tool is called: the queue of `squeue`."""
+    low = token.text.casefold()
+    return len(low) > SOURCE_CHARS_MIN and any(
+        low in name for call in (*desk.calls, *desk.wide) for name in names_in(call.call.tool)
+    )
+
+
+SOURCE_CHARS_MIN: Final = 3
+"""Shorter words stand in too many names."""
 _STATUS_CLASS: Final = re.compile(r"[1-5]xx", re.IGNORECASE)
 _SORTED: Final = frozenset(
     "log logs line lines rate rates count counts event events entry entries message messages metric "

@@ -20,7 +20,13 @@ from affidavit.verify.prose import (
 )
 from affidavit.verify.prose.binding import bind, content_of
 from affidavit.verify.prose.blaming import blames
-from affidavit.verify.prose.clauses import Clause, is_negative, split_clauses, split_statements
+from affidavit.verify.prose.clauses import (
+    Clause,
+    has_verb,
+    is_negative,
+    split_clauses,
+    split_statements,
+)
 from affidavit.verify.prose.conflicting import conflict
 from affidavit.verify.prose.contrasts import read_contrast
 from affidavit.verify.prose.desk import TOLD, Desk
@@ -259,7 +265,7 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
         if len(sheet.findings.notes) == start.notes:
             return
     parts = divide(clause)
-    if parts:
+    if parts and not _parts_subject(parts):
         sheet.reset(start)
         for part in parts:
             _check_part(sheet, part, effect=effect)
@@ -268,6 +274,17 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
     sheet.reset(first)
     if _is_absence(sheet, clause):
         sheet.reset(start)
+
+
+def _parts_subject(parts: tuple[Clause, ...]) -> bool:
+    """Whether a part is only who has what the next one gives: 稳定版 v3 | 有 2 个 Pod."""
+    return any(
+        part.tokens[0].text == "有"
+        and not before.measures
+        and not before.of(Kind.QUOTE)
+        and not has_verb(before.tokens)
+        for before, part in zip(parts, parts[1:], strict=False)
+    )
 
 
 def _is_absence(sheet: Sheet, clause: Clause) -> bool:

@@ -27,6 +27,7 @@ REPORTING: Final = (
     "上午 中午 下午 晚上 夜间 清晨 全天 整天 全程 整段 期末 期初 一会儿 片刻 一段时间 短时间 "
     "长时间 与其 及其 并于 且 而后 同样 以便 用于 用来 有关 无关紧要 资料 材料 信息为 详情 明细 "
     "摘要 概况 现状 近况 内容为 标题 备注 说明为 字样 一行行 各行 各列 该行 该列 这一 那一 某次 "
+    "介于 位列 集中在 集中于 集中出现在 各采样点 各个采样点 各点 各时刻 各自的 "
     "每项 各项 各种 各类 各 条目 款 栏目 点位 位点 查 再查 复查 查得 查清 查明 核实 弄清"
 )
 """What a report does with what it says, and how it counts, orders and points: none claims a fact."""
@@ -270,5 +271,8 @@ GLOSSES: Final = """
 重 heavy weight|轻 light|早 early|晚 late|平均 average avg mean|均值 average avg mean
 中位数 median p50|最大 max maximum largest|最小 min minimum smallest|合计 total sum
 总 total sum all|单价 price|主要 main major primary|金丝雀发布 canary|灰度发布 canary gray
+项目 project projects|被拒 rejected reject refused denied|遭拒 rejected refused denied
+末端 last end tail caused|链末 last caused|异常链 exception chain caused|服务账号 serviceaccount account sa
+访问令牌 token accesstoken|令牌 token|密钥 key secret|状态页 status statuspage|审计 audit|操作 method action operation
 滚动发布 rolling rollout rollingupdate
 """

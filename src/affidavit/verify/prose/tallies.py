@@ -66,6 +66,8 @@ def by_count(
     if _is_of_others(figure):
         return places if _is_one(figure, _whole(desk, figure, binding, before)) else None
     envelope = binding.call.call.envelope
+    if envelope.truncated and _counts_whole(figure):
+        return places if figure.stated.number == envelope.total else None
     narrower = len(places) < len(binding.call.records) - len(binding.call.frames)
     if not envelope.truncated or narrower:
         records = tuple(binding.call.records[place] for place in sorted(places))
@@ -85,6 +87,15 @@ def _is_one(figure: Figure, sizes: Iterable[Decimal]) -> bool:
     if figure.operator == "=":
         return number in tuple(sizes)
     return any(compares(size, figure.operator, number) for size in sizes)
+
+
+def _counts_whole(figure: Figure) -> bool:
+    """Whether the words right before a number say that it is all there is: 共有, "a total of"."""
+    before = figure.clause.tokens[max(0, figure.place - 3) : figure.place]
+    return any(token.text.casefold() in _WHOLE for token in before)
+
+
+_WHOLE: Final = frozenset("total altogether 共 共有 一共 总共 共计 合计 总计".split())
 
 
 def _is_of_others(figure: Figure) -> bool:

@@ -14,6 +14,7 @@ from typing import Final
 
 from affidavit.verify.prose import chinese
 from affidavit.verify.prose.atoms import Kind, Token
+from affidavit.verify.prose.halving import halve
 from affidavit.verify.prose.lexicon import (
     NUMBERS,
     ORDINALS,
@@ -71,7 +72,7 @@ def tokenize(text: str) -> tuple[Token, ...]:
     found.extend(_chunks(masked))
     found = [_doer(token) for token in found] if chinese.CJK.search(text) else found
     found.sort(key=lambda token: token.start)
-    return mark_phrases(_rated(_scaled(_united(found))))
+    return mark_phrases(_rated(_scaled(_united(list(halve(found))))))
 
 
 def _doer(token: Token) -> Token:
