@@ -7,15 +7,17 @@ words like any other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from typing import Final
 
-from affidavit.contract.masking import holds_mask
+from affidavit.contract.masking import MASK_PATTERN, holds_mask
 from affidavit.contract.statement import Statement
 from affidavit.verify.prose.lexicon import FUNCTION
 from affidavit.verify.sentences import Sentence
 from affidavit.verify.statements import Checked
 from affidavit.verify.statements.outcome import Proved
-from affidavit.verify.statements.records import Evidence, RecordView
+from affidavit.verify.statements.records import CallView, Evidence, RecordView
 from affidavit.verify.statements.words import stems_of
 
 Masked = Mapping[str, tuple[RecordView, ...]]
@@ -36,10 +38,17 @@ def rests_on_mask(
     proofs: Iterable[Checked],
     masked: Masked,
     used: Iterable[RecordView],
+    calls: Iterable[CallView] = (),
 ) -> bool:
     """Whether the sentence repeats a mask, or one of its statements does, or a masked value is
-    what proves it: the value that a proved statement names, or one whose name the words say."""
-    if holds_mask(sentence.text) or holds_mask(sentence.statements):
+    what proves it: the value that a proved statement names, or one whose name the words say.
+
+    An address that the cited calls hold as the same mask may be called so, as long as nothing is
+    said of what it is.
+    """
+    if holds_mask(sentence.statements):
+        return True
+    if holds_mask(sentence.text) and not _only_calls(sentence.text, calls):
         return True
     if not masked:
         return False
@@ -54,6 +63,26 @@ def rests_on_mask(
         for record in masked.get(call, ())
         if frozenset(facts) & frozenset(record.facts)
     )
+
+
+NAMING: Final = frozenset({"e-mail"})
+"""What a mask of this kind stands for names somebody; a secret names nobody."""
+_EQUATING: Final = re.compile(
+    r"(?:\b(?:is|are|was|were|equals?|not|than|as)|[=为是同等于])\s*[\"'“(]?\[masked:",
+    re.IGNORECASE,
+)
+"""Words before a mask that say what it is."""
+
+
+def _only_calls(text: str, calls: Iterable[CallView]) -> bool:
+    """Whether the masks of a sentence only call somebody by the mask that the calls hold."""
+    masks = {match[0]: match[1] for match in MASK_PATTERN.finditer(text)}
+    if not set(masks.values()) <= NAMING or _EQUATING.search(text):
+        return False
+    held = " ".join(
+        part for call in calls for part in (call.about, *(record.text for record in call.records))
+    )
+    return all(mask in held for mask in masks)
 
 
 def _asked_of(statement: Statement) -> frozenset[str]:

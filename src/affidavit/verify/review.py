@@ -76,7 +76,7 @@ def review_draft(
         if found.codes and (known := memory.told_to(sentence)):
             found = check_sentence(_tell(desk, known), sentence.text, context)
         opposed = oppose(sentence, proofs, evidence.of(sentence.calls), stage)
-        masked = rests_on_mask(sentence, proofs, hidden, found.used)
+        masked = rests_on_mask(sentence, proofs, hidden, found.used, desk.calls)
         said = decide(desk, found.notes, sentence.text, derived)
         codes = _codes(proofs, said, opposed, masked=masked)
         reviews.append(

@@ -76,3 +76,15 @@ def test_a_mask_is_found_at_any_depth_and_too_deep_counts_as_one() -> None:
     for _ in range(DEPTH_MAX + 2):
         deep = [deep]
     assert holds_mask(deep)
+
+
+@pytest.mark.spec("T7")
+def test_an_address_may_be_called_by_the_mask_that_the_calls_hold() -> None:
+    """It names somebody; what it is, and a mask that no call holds, is still refused."""
+    account = call(
+        "account", {"owner": "[masked:e-mail:1]", "berths": 3, "state": "active"}, "get_account"
+    )
+    assert not is_masked("The account of [masked:e-mail:1] has 3 berths.", account)
+    assert is_masked("The account of [masked:e-mail:2] has 3 berths.", account)
+    assert is_masked("The owner of the account is [masked:e-mail:1].", account)
+    assert is_masked("The owner is not [masked:e-mail:1].", account)

@@ -61,9 +61,11 @@ _SUMMARY: Final = re.compile(
     re.IGNORECASE,
 )
 _NEXT: Final = re.compile(r"(?<=[.!?])\s+(?=[a-z][a-z0-9]*[-_.][\w])")
+_HUMP: Final = re.compile(r"([a-z0-9])([A-Z])")
 _CAMEL: Final = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 _NOTHING: Final = re.compile(
-    r"\bno (?:\w{1,40}[ -]){0,4}(?:found|match|matched|logged|recorded|returned|seen|events?|logs?"
+    r"\b(?:shows?|has|had|have|contains?|lists?|returned|holds?|there (?:is|are|was|were)) no \w"
+    r"|\bno (?:\w{1,40}[ -]){0,4}(?:found|match|matched|logged|recorded|returned|seen|events?|logs?"
     r"|errors?|entr|results?|rows?|pods?|lines?|resources?)|\bnothing\b|\bnone\b|\bnot find\b"
     r"|\bdid not\b.{0,40}\breturn|\bempty\b|没有|未发现|未找到|无",
     re.IGNORECASE,
@@ -195,7 +197,8 @@ def _tokens(text: str) -> frozenset[str]:
     """Every token of a text, whole and in parts, in lower case, words without a plural's s."""
     lower = text.lower()
     whole = (token.rstrip(".,:;/-") for token in _TOKEN.findall(lower))
-    return frozenset((*whole, *_words(lower), *_TIME.findall(lower)))
+    apart = _words(_HUMP.sub(r"\1 \2", text))
+    return frozenset((*whole, *_words(lower), *apart, *_TIME.findall(lower)))
 
 
 def _words(text: str) -> frozenset[str]:
@@ -232,7 +235,8 @@ def _best(
         if held:
             chosen.append(one)
             missing -= held
-    return chosen
+    further = (one for one in ranked if scores[one.call_id] > 0 and one not in chosen)
+    return [*chosen, *further][:CALLS_PER_SENTENCE_MAX]
 
 
 def _held(one: _Evidence, text: str) -> frozenset[str]:

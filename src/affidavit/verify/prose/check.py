@@ -36,6 +36,7 @@ from affidavit.verify.prose.logic import check_logic
 from affidavit.verify.prose.measures import check_moments, check_numbers
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.numbering import read_tokens
+from affidavit.verify.prose.placing import place
 from affidavit.verify.prose.proofs import Told
 from affidavit.verify.prose.rowwise import read_off
 from affidavit.verify.prose.sheet import Context, Findings, Mark, Sheet
@@ -212,6 +213,8 @@ def _check_clauses(sheet: Sheet, clauses: tuple[Clause, ...], *, effect: bool = 
         _try_clause(sheet, Clause(clause.tokens, topics, clause.bound), effect=effect)
         if len(sheet.findings.notes) > start.notes:
             _read_rows(sheet, start, clause.tokens, topics)
+        if len(sheet.findings.notes) > start.notes:
+            _try_placed(sheet, start, Clause(clause.tokens, topics, clause.bound), effect=effect)
         if clause.subjects:
             sheet.topics = clause.subjects
     if len(sheet.findings.notes) > first.notes:
@@ -231,6 +234,21 @@ def _read_rows(
     sheet.findings.numbers.extend(proof.numbers)
     sheet.findings.used.extend(proof.records[:SHOWN_MAX])
     return True
+
+
+def _try_placed(sheet: Sheet, start: Mark, clause: Clause, *, effect: bool) -> None:
+    """Check a clause once more with "two seconds later" as the moment that it is."""
+    moments = (*sheet.context.pool.moments, *sheet.findings.moments)
+    tokens = place(clause.tokens, moments[-1]) if moments else None
+    if tokens is None:
+        return
+    first = sheet.mark()
+    sheet.reset(start)
+    _try_clause(sheet, replace(clause, tokens=tokens), effect=effect)
+    if len(sheet.findings.notes) > start.notes and not _read_rows(
+        sheet, start, tokens, clause.topics
+    ):
+        sheet.reset(first)
 
 
 def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
@@ -288,8 +306,8 @@ def _parts_subject(parts: tuple[Clause, ...]) -> bool:
 
 
 def _is_absence(sheet: Sheet, clause: Clause) -> bool:
-    """Whether a conclusion only says again that a search found nothing, within what was asked."""
-    if sheet.context.part is not Part.CONCLUSION or not is_negative(clause):
+    """Whether a clause only says that a search found nothing, within what was asked."""
+    if not is_negative(clause):
         return False
     return not absences.check_absence(sheet.desk, (Clause((*clause.topics, *clause.tokens)),))
 
