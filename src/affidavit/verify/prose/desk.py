@@ -21,6 +21,7 @@ from affidavit.verify.prose.glosses import ANTONYMS
 from affidavit.verify.prose.markers import causal_in
 from affidavit.verify.prose.nouns import claims
 from affidavit.verify.prose.numbering import is_whole_at, read_tokens
+from affidavit.verify.prose.tables import Table, tables_of
 from affidavit.verify.prose.tokens import Kind, Token, tokenize
 from affidavit.verify.statements.denial import denies
 from affidavit.verify.statements.fields import Field
@@ -52,6 +53,15 @@ class Desk:
     polar: bool = False
     zone: timedelta = timedelta()
     _places: dict[tuple[str, str, str], frozenset[int]] = field(default_factory=dict)
+    _tables: dict[str, tuple[Table, ...]] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables of the calls, kept for the sentences after."""
+        for call in self.calls:
+            if call.id not in self._tables:
+                self._tables[call.id] = tables_of(call)
+        return tuple(table for call in self.calls for table in self._tables[call.id])
 
     @property
     def all(self) -> tuple[CallView, ...]:

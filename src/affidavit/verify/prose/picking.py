@@ -189,9 +189,7 @@ def _content(
 def _is_alike_only(table: Table, token: Token) -> bool:
     """Whether a word is in the table by its like alone, and not as it is written."""
     own = replace(token, stems=stems_of(token.text))
-    return token.kind is Kind.WORD and not any(
-        holds(cell, own, whole=line.tells) for line in table.lines for cell in line.cells
-    )
+    return token.kind is Kind.WORD and not _holding(table, own)
 
 
 def _leads(tokens: tuple[Token, ...], place: int) -> bool:
@@ -247,11 +245,8 @@ def _flagged(table: Table, token: Token) -> Iterable[Meaning]:
     if token.kind is not Kind.WORD:
         return
     for name in _named(table, token):
-        flags = {
-            place: cell.flag for place, line in enumerate(table.lines) for cell in line.under(name)
-        }
-        if flags and None not in flags.values():
-            yes = frozenset(place for place, flag in flags.items() if flag)
+        yes = table.flags.get(name)
+        if yes is not None:
             yield Meaning(Means.ROWS, frozenset({name}), yes)
 
 
@@ -260,15 +255,17 @@ def _picked(table: Table, token: Token) -> Iterable[Meaning]:
     own = replace(token, stems=stems_of(token.text)) if token.text.isascii() else token
     alike = not _named(table, own) and token.text.casefold() not in KINDS
     for said in (own, token) if alike else (own,):
-        found: dict[str, set[int]] = {}
-        for place, line in enumerate(table.lines):
-            for cell in line.cells:
-                if holds(cell, said, whole=line.tells):
-                    found.setdefault(cell.column, set()).add(place)
+        found = _holding(table, said)
         if found:
-            rows = frozenset(place for places in found.values() for place in places)
+            rows = frozenset[int]().union(*found.values())
             yield Meaning(Means.ROWS, frozenset(found), rows)
             return
+
+
+def _holding(table: Table, token: Token) -> dict[str, frozenset[int]]:
+    """The rows in which a cell holds a token, by column."""
+    key = (token.kind, token.text, token.stems)
+    return table.picked(key, lambda cell, tells: holds(cell, token, whole=tells))
 
 
 def holds(cell: Cell, token: Token, *, whole: bool = False) -> bool:

@@ -14,7 +14,7 @@ from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.reading import read
 from affidavit.verify.prose.stretches import Said, Stretch
-from affidavit.verify.prose.tables import Table, tables_of
+from affidavit.verify.prose.tables import Table
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.prose.wording import is_unmeasured
 from affidavit.verify.statements.records import RecordView
@@ -24,6 +24,8 @@ TOKENS_MAX: Final = 80
 """A longer statement is no sentence about a table."""
 TRIES_MAX: Final = 400
 """Stretches that are tried; what takes more is left to the other rules."""
+ROWS_MAX: Final = 2_000
+"""A longer result is no table that a sentence is read off; it is counted and summed by its tool."""
 TABLES_MAX: Final = 24
 """Tables that are looked at."""
 _SIGNS: Final = frozenset(", ; : ( ) — – ， ； ： 、 （ ） -".split())
@@ -47,7 +49,7 @@ def read_off(desk: Desk, tokens: tuple[Token, ...], topics: tuple[Token, ...]) -
     words = [token for token in tokens if token.kind is not Kind.SIGN]
     if not words or len(tokens) > TOKENS_MAX or is_unmeasured(Clause(tokens)):
         return None
-    tables = [table for call in desk.calls for table in tables_of(call)][:TABLES_MAX]
+    tables = tuple(table for table in desk.tables if len(table.lines) <= ROWS_MAX)[:TABLES_MAX]
     for table in tables:
         start = Said()
         if topics:
@@ -55,7 +57,7 @@ def read_off(desk: Desk, tokens: tuple[Token, ...], topics: tuple[Token, ...]) -
             if about is None:
                 continue
             start = replace(about, claims=False)
-        found = _Path(desk, tuple(tables), tokens).follow(0, (table, start))
+        found = _Path(desk, tables, tokens).follow(0, (table, start))
         if found is not None:
             return found
     return None

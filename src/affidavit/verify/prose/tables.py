@@ -7,8 +7,8 @@ with their labels. What stands in running text is no cell. Nothing is inferred h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -100,6 +100,7 @@ class Table:
     call: CallView
     lines: tuple[Line, ...]
     series: bool
+    _picked: dict[object, dict[str, frozenset[int]]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def words(self) -> dict[str, frozenset[str]]:
@@ -109,6 +110,41 @@ class Table:
             for cell in line.cells:
                 found.setdefault(cell.column, cell.words)
         return found
+
+    @cached_property
+    def flags(self) -> dict[str, frozenset[int]]:
+        """The columns of which every cell is a yes or a no, each with the rows of a yes."""
+        found: dict[str, dict[int, bool | None]] = {}
+        for place, line in enumerate(self.lines):
+            for cell in line.cells:
+                found.setdefault(cell.column, {})[place] = cell.flag
+        return {
+            name: frozenset(place for place, flag in flags.items() if flag)
+            for name, flags in found.items() if None not in flags.values()
+        }  # fmt: skip
+
+    @cached_property
+    def texts(self) -> tuple[tuple[Cell, bool, frozenset[int]], ...]:
+        """Each different cell with its rows, and whether those hold a text of their own."""
+        found: dict[tuple[str, str, bool], tuple[Cell, set[int]]] = {}
+        for place, line in enumerate(self.lines):
+            for cell in line.cells:
+                key = (cell.column, cell.low, line.tells)
+                found.setdefault(key, (cell, set()))[1].add(place)
+        return tuple(
+            (cell, tells, frozenset(rows)) for (_, _, tells), (cell, rows) in found.items()
+        )
+
+    def picked(self, key: object, holds: Callable[[Cell, bool], bool]) -> dict[str, frozenset[int]]:
+        """The rows of which a cell holds something, by column; looked for once for each key."""
+        known = self._picked.get(key)
+        if known is None:
+            found: dict[str, frozenset[int]] = {}
+            for cell, tells, rows in self.texts:
+                if holds(cell, tells):
+                    found[cell.column] = found.get(cell.column, frozenset()) | rows
+            known = self._picked[key] = found
+        return known
 
     @cached_property
     def everything(self) -> frozenset[int]:
