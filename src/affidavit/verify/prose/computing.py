@@ -94,11 +94,20 @@ def ratio_of(stated: Stated, pool: Pool, scale: Decimal) -> bool:
     for left in numbers:
         for right in numbers:
             base = convert(right.number, right.unit, left.unit)
+            if base is None and "" in {left.unit, right.unit}:
+                base = _bare(left, right)
             if left is right or base is None or base == 0:
                 continue
             if agrees(Stated(stated.number, "", stated.about), left.number / base * scale, ""):
                 return True
     return False
+
+
+def _bare(left: Stated, right: Stated) -> Decimal | None:
+    """A number without a unit beside one of bytes counts bytes, as a limit of so many does."""
+    unit = unit_of(left.unit or right.unit)
+    is_base = unit is not None and unit.dimension == "bytes" and unit.factor == 1
+    return right.number if is_base else None
 
 
 def _difference(stated: Stated, pool: Pool) -> bool:

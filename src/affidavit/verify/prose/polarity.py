@@ -239,10 +239,16 @@ def turns_question(desk: Desk, clause: Clause) -> bool:
         word
         for place in negators_of(asked)
         for token in _behind(asked, place)
-        for word in token.stems | {stem(token.text)}
+        for word in _written(token)
     )
-    said = frozenset(word for token in clause.tokens for word in token.stems | {stem(token.text)})
+    said = frozenset(word for token in clause.tokens for word in _written(token))
     return bool(denied & said - FUNCTION)
+
+
+def _written(token: Token) -> frozenset[str]:
+    """The stem that a word is written with; of a Chinese one also those that it may be met by."""
+    own = frozenset({stem(token.text)})
+    return own if token.text.isascii() else own | token.stems
 
 
 def is_denial_asked(desk: Desk, clause: Clause) -> bool:
