@@ -12,6 +12,7 @@ from typing import Final
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.figures import figures_of, operator_at
 from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.listed import LISTED_MIN, rows_at, run_of
 from affidavit.verify.prose.picking import Means
 from affidavit.verify.prose.quantities import RATIO_NAMES
 from affidavit.verify.prose.reckoning import phrase_of, reckoned, stems_near
@@ -170,7 +171,7 @@ def _dated(given: Amounts, token: Token) -> frozenset[str]:
     moment = token.moment
     assert moment is not None
     place = given.stretch.tokens.index(token)
-    rows = _rows_at(given, place)
+    rows = rows_at(given, place)
     dated: dict[str, bool] = {}
     for row in rows:
         for cell in table.lines[row].cells:
@@ -186,33 +187,6 @@ def _dated(given: Amounts, token: Token) -> frozenset[str]:
     most = max(scores.values())
     meant = frozenset(name for name, score in scores.items() if score == most)
     return meant if most and len(meant) == 1 and dated[next(iter(meant))] else frozenset()
-
-
-def _rows_at(given: Amounts, place: int) -> frozenset[int]:
-    """The rows that a number or moment is of; of as many as things are listed, each one's."""
-    run = _run(given, place)
-    if len(given.order) > 1 and len(run) == len(given.order):
-        return given.order[run.index(place)][1] & given.rows or given.rows
-    return given.rows
-
-
-def _run(given: Amounts, place: int) -> tuple[int, ...]:
-    """The places of the numbers, or of the moments, that one is listed with: "61, 64 and 58"."""
-    means = given.parts[place].means
-    run = [place]
-    for step in (-1, 1):
-        at = place
-        while True:
-            ahead = at + step
-            while 0 <= ahead < len(given.parts) and _joins(given.stretch.tokens[ahead]):
-                ahead += step
-            if ahead == at + step or not 0 <= ahead < len(given.parts):
-                break
-            if given.parts[ahead].means is not means:
-                break
-            run.append(ahead)
-            at = ahead
-    return tuple(sorted(run))
 
 
 def _number(given: Amounts, agreed: Agreed, place: int) -> Agreed | None:
@@ -232,6 +206,8 @@ def _number(given: Amounts, agreed: Agreed, place: int) -> Agreed | None:
         named = _compared(given, agreed, place, stated, sign)
         return replace(agreed, columns=agreed.columns | {named}, claims=True) if named else None
     column = _cell(given, agreed, place, stated) or _listed(given, agreed, place)
+    if column in agreed.columns and len(run_of(given, place)) < LISTED_MIN:
+        return None
     if column is not None:
         return replace(
             agreed, columns=agreed.columns | {column}, numbers=(*agreed.numbers, stated),
@@ -250,7 +226,7 @@ _HOLDS: Final[Mapping[str, Callable[[Decimal, Decimal], bool]]] = MappingProxyTy
 
 def _compared(given: Amounts, agreed: Agreed, place: int, stated: Stated, sign: str) -> str | None:
     """The column that is named, where every picked row is on the stated side of the number."""
-    held = _numbers(given, _rows_at(given, place) & agreed.rows)
+    held = _numbers(given, rows_at(given, place) & agreed.rows)
     name = _meant(given, phrase_of(given, place), held, set(held)) if held else None
     if name is None or sign not in _HOLDS or not _is_statistic(given, place, name):
         return None
@@ -266,7 +242,7 @@ def _compared(given: Amounts, agreed: Agreed, place: int, stated: Stated, sign: 
 
 def _listed(given: Amounts, agreed: Agreed, place: int) -> str | None:
     """The column whose values in the picked rows are the numbers that are listed: "61, 64 and 58"."""
-    run = _run(given, place)
+    run = run_of(given, place)
     start, end = run[0], run[-1]
     listed = [stated for at in run if (stated := given.stretch.tokens[at].stated) is not None]
     if not LISTED_MIN <= len(listed) == len(agreed.rows) or len(given.order) == len(listed):
@@ -285,14 +261,6 @@ def _listed(given: Amounts, agreed: Agreed, place: int) -> str | None:
     return name
 
 
-LISTED_MIN: Final = 2
-"""One number is no list."""
-
-
-def _joins(token: Token) -> bool:
-    return token.text.casefold() in {",", "and", "、", "和", "与", "及"}
-
-
 def _one(given: Amounts, agreed: Agreed, place: int) -> Agreed | None:
     """ "one kiln", "one of the four": one row is picked; "a lag of 5 and one of 7" counts nothing."""
     behind = given.stretch.tokens[place + 1 : place + 3]
@@ -300,12 +268,13 @@ def _one(given: Amounts, agreed: Agreed, place: int) -> Agreed | None:
         return agreed
     if given.stretch.table.series or given.stretch.table.counting is not None:
         return agreed
-    return agreed if len(agreed.rows) == 1 else None
+    many = len(given.stretch.table.lines) > 1
+    return agreed if many and len(agreed.rows) == 1 else None
 
 
 def _cell(given: Amounts, agreed: Agreed, place: int, stated: Stated) -> str | None:
     """The column that the words around a number name, where every picked row holds the number."""
-    rows = _rows_at(given, place) & agreed.rows
+    rows = rows_at(given, place) & agreed.rows
     held = _numbers(given, rows)
     holding = {
         name for name, cells in held.items()
@@ -314,7 +283,7 @@ def _cell(given: Amounts, agreed: Agreed, place: int, stated: Stated) -> str | N
     if not holding:
         return None
     near = phrase_of(given, place)
-    name = _meant(given, near, held, holding)
+    name = _meant(given, near, held, holding, with_unit=bool(stated.unit))
     return name if name is not None and _is_statistic(given, place, name) else None
 
 
@@ -355,7 +324,12 @@ def _all_stems(given: Amounts, place: int) -> frozenset[str]:
 
 
 def _meant(
-    given: Amounts, near: frozenset[str], held: dict[str, list[Cell]], holding: set[str]
+    given: Amounts,
+    near: frozenset[str],
+    held: dict[str, list[Cell]],
+    holding: set[str],
+    *,
+    with_unit: bool = False,
 ) -> str | None:
     """Of the columns that hold a number the one that is named best, by no other better."""
     words = given.stretch.table.words
@@ -379,8 +353,8 @@ def _meant(
     if len(known) == 1:
         return next(iter(known))
     unit = {name for name in held if held[name][0].unit == held[min(holding)][0].unit}
-    alone = len(unit) == 1 and bool(held[min(holding)][0].unit)
-    return min(holding) if len(held) == 1 or alone else None
+    alone = len(unit) == 1 and bool(held[min(holding)][0].unit) and with_unit
+    return min(holding) if alone or (len(held) == 1 and given.stretch.table.series) else None
 
 
 def _is(stated: Stated, cell: Cell) -> bool:

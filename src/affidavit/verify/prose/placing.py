@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from affidavit.verify.prose.atoms import Kind, Token
+from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.statements.moments import Moment
 from affidavit.verify.statements.units import convert, unit_of
 
@@ -37,7 +38,8 @@ def place(tokens: tuple[Token, ...], told: datetime) -> tuple[Token, ...] | None
             end=tokens[at + 1].end,
             spelled=False,
         )
-        return (*tokens[:at], placed, *tokens[at + 2 :])
+        joint = Token(Kind.WORD, "at", token.start, token.start, Role.FREE, frozenset({"at"}))
+        return (*tokens[:at], joint, placed, *tokens[at + 2 :])
     return None
 
 
