@@ -392,8 +392,10 @@ def _count(given: Amounts, agreed: Agreed, place: int, stated: Stated) -> Agreed
     if size is None or Decimal(len(size)) != stated.number:
         return None
     if _is_whole_of(stretch, place):
-        return replace(agreed, domain=size, numbers=(*agreed.numbers, stated), claims=True)
-    return replace(agreed, numbers=(*agreed.numbers, stated), claims=True)
+        return replace(
+            agreed, domain=size, numbers=(*agreed.numbers, stated), claims=True, counted=True
+        )
+    return replace(agreed, numbers=(*agreed.numbers, stated), claims=True, counted=True)
 
 
 def _is_whole_of(stretch: Stretch, place: int) -> bool:

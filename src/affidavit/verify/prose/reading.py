@@ -181,11 +181,15 @@ def _agree(stretch: Stretch, parts: Parts, picked: Picked, rows: frozenset[int])
         frame=amounts.frame or stretch.said.frame,
         claims=claims,
         order=tuple(found for _, found in order),
+        counted=amounts.counted,
     )
 
 
 def _holds_of_all(stretch: Stretch, parts: Parts, picked: Picked, rows: frozenset[int]) -> bool:
     """Whether what is said of a name holds for every row that it names, unless some are counted."""
+    goes_on = stretch.tokens[0].text.casefold() in _VERBS
+    if goes_on and stretch.said.counted and not stretch.said.rows <= rows:
+        return False
     if any(part.means is Means.NUMBER for part in parts) or stretch.table.series:
         return True
     for columns, found in picked.items():

@@ -30,6 +30,7 @@ class Said:
     frame: tuple[Token, ...] = ()
     claims: bool = False
     order: tuple[frozenset[int], ...] = ()
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +67,4 @@ class Agreed:
     frame: tuple[Token, ...] = ()
     claims: bool = False
     sums: bool = False
+    counted: bool = False
