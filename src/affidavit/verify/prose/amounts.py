@@ -11,7 +11,7 @@ from typing import Final
 
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.figures import figures_of, operator_at
-from affidavit.verify.prose.lexicon import Role
+from affidavit.verify.prose.lexicon import VERBS, Role
 from affidavit.verify.prose.listed import LISTED_MIN, rows_at, run_of
 from affidavit.verify.prose.picking import Means
 from affidavit.verify.prose.quantities import RATIO_NAMES
@@ -385,7 +385,7 @@ def _count(given: Amounts, agreed: Agreed, place: int, stated: Stated) -> Agreed
     after = stretch.tokens[place + 1] if place + 1 < len(stretch.tokens) else None
     if after is not None and after.kind is Kind.SIGN:
         after = None
-    if table.counting is not None:
+    if table.counting is not None or not _is_kind_of_rows(given, place):
         return None
     from_rows = dict(_sizes(given, agreed, place))
     size = from_rows.get("whole") if _is_whole_of(stretch, place) else from_rows.get("picked")
@@ -396,6 +396,27 @@ def _count(given: Amounts, agreed: Agreed, place: int, stated: Stated) -> Agreed
             agreed, domain=size, numbers=(*agreed.numbers, stated), claims=True, counted=True
         )
     return replace(agreed, numbers=(*agreed.numbers, stated), claims=True, counted=True)
+
+
+_ROW_WORDS: Final = frozenset(
+    "row rows entry entries result results record records item items line lines times".split()
+)
+
+
+def _is_kind_of_rows(given: Amounts, place: int) -> bool:
+    """Whether the noun that is counted is what the table lists: no spans among alerts."""
+    behind = given.stretch.tokens[place + 1 : place + 2]
+    if not behind or behind[0].kind is not Kind.WORD or not behind[0].text.isascii():
+        return True
+    noun = behind[0]
+    if not noun.text.casefold().endswith("s") or noun.text.casefold() in _ROW_WORDS | VERBS:
+        return True
+    if given.parts[place + 1].means is not Means.TIES:
+        return True
+    table = given.stretch.table
+    known = table.call.about_stems | frozenset().union(*table.words.values())
+    listed = (line.record.stems for line in table.lines)
+    return bool(noun.stems & known) or any(noun.stems & stems for stems in listed)
 
 
 def _is_whole_of(stretch: Stretch, place: int) -> bool:

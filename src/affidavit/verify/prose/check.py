@@ -45,7 +45,8 @@ from affidavit.verify.prose.stated import carries
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.prose.wording import check_hedges, check_words, choose
 from affidavit.verify.sentences import Part
-from affidavit.verify.statements.words import stems_of
+from affidavit.verify.statements.records import RecordView
+from affidavit.verify.statements.words import stem, stems_of
 
 _POINTING: Final = frozenset("it they its their 它 它们 该 其 这".split())
 """What points back: then the effect is one of what the sentence before named."""
@@ -227,13 +228,44 @@ def _read_rows(
     sheet: Sheet, start: Mark, tokens: tuple[Token, ...], topics: tuple[Token, ...]
 ) -> bool:
     """Whether what was refused is read off the rows of a table, word by word; then it stands."""
+    if any(note.firm or note.code is SupportCode.DIRECTION_REFUTED for note in sheet.since(start)):
+        return False
     proof = read_off(sheet.desk, tokens, topics)
-    if proof is None:
+    if proof is None or not _is_said(tokens, proof.records):
         return False
     sheet.reset(start)
     sheet.findings.numbers.extend(proof.numbers)
     sheet.findings.used.extend(proof.records[:SHOWN_MAX])
     return True
+
+
+_HAPPENING: Final = ("ed", "ing")
+
+
+def _is_said(tokens: tuple[Token, ...], records: tuple[RecordView, ...]) -> bool:
+    """Whether the rows say themselves what a verb says: a column that a word may stand for does not
+    tell that a limit was reached, or that something crashes."""
+    said = frozenset[str]().union(*(record.stems for record in records))
+    if _lasts(tokens) and any(record.subject and _AGE & record.stems for record in records):
+        return False
+    return all(
+        stem(token.text) in said
+        for token in tokens
+        if token.kind is Kind.WORD
+        and token.role is Role.CONTENT
+        and token.text.casefold().endswith(_HAPPENING)
+    )
+
+
+_AGE: Final = stems_of("age")
+
+
+def _lasts(tokens: tuple[Token, ...]) -> bool:
+    """Whether a statement says for how long something went on: how old a thing is does not tell."""
+    return any(
+        before.text.casefold() == "for" and token.stated is not None and bool(token.stated.unit)
+        for before, token in zip(tokens, tokens[1:], strict=False)
+    )
 
 
 def _try_placed(sheet: Sheet, start: Mark, clause: Clause, *, effect: bool) -> None:

@@ -125,6 +125,10 @@ class Sheet:
         self.findings = mark.findings.copy()
         self.before, self.counted = mark.before, mark.counted
 
+    def since(self, mark: Mark) -> list[Note]:
+        """What was noted since a mark."""
+        return self.findings.notes[mark.notes :]
+
     def keep_stated(self, clause: Clause) -> None:
         """Remember the numbers of a clause that its statements carry."""
         self.findings.numbers.extend(
