@@ -117,6 +117,12 @@ class Desk:
 
     def restates(self, token: Token) -> bool:
         """Whether a conclusion may say the word because the question told it: never of a yes or no."""
+        if (
+            claims(token)
+            and token.text.isascii()
+            and stem(token.text) not in stems_of(self.asked_text)
+        ):
+            return False
         return self.is_asked(token) and not self.polar
 
 

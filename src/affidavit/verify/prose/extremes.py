@@ -52,6 +52,8 @@ def _side(clause: Clause, place: int, token: Token) -> str:
         return ""
     low, base = token.text.casefold(), stem(token.text)
     before = clause.tokens[place - 1].text.casefold() if place else ""
+    if low == "most" and before == "the":
+        return "high"
     if before == "at" or (low.isascii() and not low.endswith("est") and base not in _LOOSE):
         return ""
     if base in HIGHEST or low in _HIGHEST_ZH:

@@ -382,7 +382,7 @@ def by_comparison(
         (record, field)
         for record in binding.wider()
         if is_timed(record, None, window) and record.place not in apart
-        for field in _meant(record, near)
+        for field in meant(record, near)
     ]
     if not readings:
         return None
@@ -393,7 +393,7 @@ def by_comparison(
         return False
     if all(_is_number(figure, field) for _, field in readings):
         return None if names_limit(figure) else "=" in figure.operator
-    return all(_stands(figure, field, record, about) for record, field in readings)
+    return all(stands(figure, field, record, about) for record, field in readings)
 
 
 def _is_number(figure: Figure, field: Field) -> bool:
@@ -401,7 +401,8 @@ def _is_number(figure: Figure, field: Field) -> bool:
     return field.number is not None and agrees(figure.stated, field.number, field.unit)
 
 
-def _meant(record: RecordView, near: Near) -> list[Field]:
+def meant(record: RecordView, near: Near) -> list[Field]:
+    """The fields of a record that the words around a number mean best."""
     numeric = [field for field in record.fields if field.number is not None and not field.loose]
     scores = [overlap(field, near) for field in numeric]
     most = max(scores, default=0)
@@ -410,7 +411,8 @@ def _meant(record: RecordView, near: Near) -> list[Field]:
     return [field for score, field in zip(scores, numeric, strict=True) if score == most]
 
 
-def _stands(figure: Figure, field: Field, record: RecordView, about: frozenset[str]) -> bool:
+def stands(figure: Figure, field: Field, record: RecordView, about: frozenset[str]) -> bool:
+    """Whether a field stands to the stated number as the clause compares."""
     stated = figure.stated
     number = field.number
     if number is None:

@@ -14,6 +14,7 @@ from affidavit.verify.prose import (
     lacking,
     lasting,
     measuring,
+    members,
     opposites,
     polarity,
     quantifiers,
@@ -22,7 +23,7 @@ from affidavit.verify.prose import (
     vague,
 )
 from affidavit.verify.prose.binding import Binding
-from affidavit.verify.prose.clauses import Clause
+from affidavit.verify.prose.clauses import Clause, speaks_of_others
 from affidavit.verify.prose.measures import window_of
 from affidavit.verify.prose.sheet import Sheet
 from affidavit.verify.statements.records import CallView
@@ -60,6 +61,8 @@ def check_logic(
             sheet.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
     if effect and polarity.turns_question(sheet.desk, clause):
         sheet.refuse(SupportCode.NEGATION_REFUTED, "(asked as denied)")
+    if speaks_of_others(clause) and sheet.before is None and not clause.topics and not clause.names:
+        sheet.refuse(SupportCode.SUBJECT_REFUTED, "(others than whom)")
     if roles.are_swapped(clause, chosen):
         sheet.refuse(SupportCode.DIRECTION_REFUTED, "(roles)")
     other = attribution.misattributed(clause, top)
@@ -68,11 +71,16 @@ def check_logic(
     turned = opposites.turned(clause, top)
     if turned:
         sheet.refuse(SupportCode.DIRECTION_REFUTED, f"({turned})")
+    if _stands_still(clause):
+        sheet.refute(SupportCode.DIRECTION_REFUTED, "(from and to are one)")
     if replacing.is_turned(clause, top):
         sheet.refuse(SupportCode.DIRECTION_REFUTED, "(from, to)")
     side = measuring.unsaid(clause, top)
     if side:
         sheet.refuse(SupportCode.WORDS_UNBOUND, f"({side})")
+    other = members.refuted(sheet.desk, clause, top)
+    if other:
+        sheet.refuse(SupportCode.QUANTIFIER_REFUTED, f"({other} of how many)")
     extreme = extremes.unproved(sheet.desk, clause, chosen)
     if extreme:
         sheet.refuse(SupportCode.QUANTIFIER_REFUTED, f"({extreme})")
@@ -100,6 +108,25 @@ def _directions(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
     elif True not in said:
         code = SupportCode.DIRECTION_REFUTED if False in said else SupportCode.WORDS_UNBOUND
         sheet.refuse(code, direction)
+
+
+_MOVING: Final = frozenset(
+    "went go goes rose rise fell fall dropped climbed grew moved changed increased decreased jumped".split()
+)
+
+
+def _stands_still(clause: Clause) -> bool:
+    """Whether a clause says that something moved, from a number to the same."""
+    tokens = clause.tokens
+    texts = [token.text.casefold() for token in tokens]
+    if not _MOVING & set(texts) or "from" not in texts or "to" not in texts:
+        return False
+    ends = [
+        token.stated.number
+        for place, token in enumerate(tokens)
+        if place and token.stated is not None and texts[place - 1] in {"from", "to"}
+    ]
+    return len(ends) == 2 and ends[0] == ends[1]
 
 
 def _is_denied(clause: Clause) -> bool:

@@ -80,8 +80,11 @@ def check_words(sheet: Sheet, clause: Clause, chosen: list[Binding], *, effect: 
         if token.kind is Kind.WORD and _is_elsewhere(sheet, clause, token, chosen):
             code = SupportCode.SUBJECT_REFUTED
         sheet.refuse(code, token.text)
+    for token in clause.tokens:
+        if token.text.casefold() in _JUDGING and not _is_literal(sheet, token, chosen):
+            sheet.refuse(SupportCode.WORDS_UNBOUND, token.text)
     for place in range(1, len(clause.tokens)):
-        if _is_of_other_field(clause, place, chosen):
+        if _is_of_other_field(clause, place, chosen) or _was_before(clause, place, chosen):
             sheet.refuse(SupportCode.SUBJECT_REFUTED, f"({clause.tokens[place].text})")
     if content and not any(together(sheet.desk, binding) for binding in chosen):
         sheet.refuse(SupportCode.WORDS_UNBOUND, "(not together)")
@@ -104,6 +107,46 @@ def _is_of_other_field(clause: Clause, place: int, chosen: list[Binding]) -> boo
         if not field.loose and field.number is None
     ]
     return (False, True) in said and (True, False) in said and (True, True) not in said
+
+
+_JUDGING: Final = frozenset("fast slow quick high low big large small".split())
+"""What these call a reading is a judgement: that there is a reading does not show it."""
+
+
+def _is_literal(sheet: Sheet, token: Token, chosen: list[Binding]) -> bool:
+    """Whether a record, a proved statement or the question uses the very word."""
+    own = stem(token.text)
+    return (
+        own in sheet.context.granted.stems
+        or own in stems_of(sheet.desk.asked_text)
+        or any(own in record.stems for item in chosen for record in item.records())
+    )
+
+
+_FORMER: Final = stems_of("from old previous prior before former")
+_INTO: Final = stems_of("to new current after now")
+_FORMERLY: Final = frozenset(
+    "from old previous previously prior before former formerly replaced replacing instead earlier "
+    "back rolled reverted 从 由 旧 之前 原".split()
+)
+
+
+def _was_before(clause: Clause, place: int, chosen: list[Binding]) -> bool:
+    """Whether a value is what a change record gives as before, in a clause that speaks of no before:
+    "version 7.1 was deployed" of a change from 7.1 to 7.2."""
+    low = clause.tokens[place].text.casefold()
+    if clause.tokens[place].kind not in {Kind.NAME, Kind.NUMBER} or _FORMERLY & {
+        token.text.casefold() for token in clause.tokens
+    }:
+        return False
+    fields = [
+        field for item in chosen for record in item.records() for field in record.fields
+        if not field.loose
+    ]  # fmt: skip
+    last = [(stems_of(field.name.rsplit(".", 1)[-1]), field.text.casefold()) for field in fields]
+    before = any(names <= _FORMER and names and text == low for names, text in last)
+    other = any(text == low and not names <= _FORMER for names, text in last)
+    return before and not other and any(names and names <= _INTO for names, _ in last)
 
 
 def _stands_with(sheet: Sheet, binding: Binding, token: Token, content: tuple[Token, ...]) -> bool:

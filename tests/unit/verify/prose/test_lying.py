@@ -21,7 +21,7 @@ from tests.support.runs import RUN_ID, TENANT
 FOLDER: Final = Path(__file__).parents[3] / "data" / "sentences"
 SCENES: Final[dict[str, dict[str, Any]]] = {
     name: json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
-    for name in ("kilns", "ferry")
+    for name in ("kilns", "ferry", "vaults")
 }
 """Results of tools of one incident, true and false sentences with the part that they stand in:
 an A(nalysis), N(egative observation), C(onclusion), P(lan) or S(cope)."""
