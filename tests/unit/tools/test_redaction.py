@@ -389,3 +389,13 @@ def test_a_mask_says_what_it_is_and_is_found_by_its_pattern() -> None:
     out = redact_text(text)
     found = {match[1] for match in MASK_PATTERN.finditer(out.text)}
     assert found == {kind for _, kind in SHAPED.values()}
+
+
+@pytest.mark.spec("T7")
+def test_the_letter_of_an_escape_is_no_part_of_a_secret() -> None:
+    """What follows a line break of a JSON text is masked, and the break stays one."""
+    line = "MIIEowIBAAKCAQEA7bq0xTz1" * 2
+    raw = json.dumps(f"-----BEGIN RSA PRIVATE KEY-----kind: Secret\n{line}==")
+    masked = redact_bytes(raw.encode()).decode()
+    assert json.loads(masked).count("\n") == 1
+    assert "MIIEow" not in masked

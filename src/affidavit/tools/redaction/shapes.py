@@ -106,9 +106,11 @@ _PEM_BODY: Final = re.compile(
     rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt/]|\\+u000[aAdD]"
     rb"|(?:Proc-Type|DEK-Info|Comment|Version|Hash): ?[\w ,.-]{1,80})*+"
 )
-_PEM_RUN: Final = re.compile(rb"(?<![\w-])[A-Za-z0-9+/=]{16,}+")
+_PEM_RUN: Final = re.compile(rb"(?:(?<=\\[nrt])|(?<![\w\\-]))[A-Za-z0-9+/=]{16,}+")
 _PEM_LIKE: Final = re.compile(rb"(?=.*[0-9+/=])(?=.*[A-Z])")  # no word, no hash
-_PEM_LONG_RUN: Final = re.compile(rb"(?![0-9a-f]{40})[A-Za-z0-9+/=]{40,}+")  # no hash
+_PEM_LONG_RUN: Final = re.compile(  # no hash, and not the letter of an escape
+    rb"(?:(?<=\\[nrt])|(?<!\\))(?![0-9a-f]{40})[A-Za-z0-9+/=]{40,}+"
+)
 _PEM_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 _LINE_BREAK: Final = re.compile(rb"(?:\\+r)?\\+n|\r?\n")
 
