@@ -281,6 +281,16 @@ def test_another_site_s_page_changes_nothing(house: Served, host: str) -> None:
     assert house.client(Role.VIEWER).get(f"/api/v1/runs/{run_id}").json()["outcome"] is None
 
 
+SLOW_DRAFT: Final = """
+const asked = window.fetch;
+window.fetch = async (...what) => {
+  if (String(what[0]).endsWith("/draft")) { await new Promise((go) => setTimeout(go, 500)); }
+  return asked(...what);
+};
+"""
+"""The answer is on its way while the reader closes and opens again."""
+
+
 @pytest.mark.spec("L1")
 def test_a_refused_draft_is_opened_marked_and_its_reading_recorded_once(
     house: Served, page: Page
@@ -289,6 +299,7 @@ def test_a_refused_draft_is_opened_marked_and_its_reading_recorded_once(
     api = house.client(Role.OPERATOR)
     answer = report("The <i>crew</i> was relieved.", conclusion=said("gates-1", 8))
     run_id = api.post("/api/v1/gate", json=answer).json()["run_id"]
+    page.add_init_script(SLOW_DRAFT)
     page.goto(f"{house.url}/runs/{run_id}")
     summary = page.locator("#draft summary")
     for _ in range(3):

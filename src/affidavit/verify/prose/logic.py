@@ -58,7 +58,9 @@ def check_logic(
         shown = shown or lacking.is_lacking(sheet.desk, clause, place, top)
         shown = shown and all(each.is_none(sheet.desk, clause, place, item) for item in top)
         if not shown or lacking.has_one(sheet.desk, clause, place, top):
-            sheet.refuse(SupportCode.NEGATION_REFUTED, "(not denied)")
+            wide = clause.tokens[place].text.casefold() in _NOTHING
+            say = sheet.refute if wide else sheet.refuse
+            say(SupportCode.NEGATION_REFUTED, "(not denied)")
     if effect and polarity.turns_question(sheet.desk, clause):
         sheet.refuse(SupportCode.NEGATION_REFUTED, "(asked as denied)")
     if speaks_of_others(clause) and sheet.before is None and not clause.topics and not clause.names:
@@ -78,6 +80,17 @@ def check_logic(
     side = measuring.unsaid(clause, top)
     if side:
         sheet.refuse(SupportCode.WORDS_UNBOUND, f"({side})")
+    _members(sheet, clause, chosen, top)
+    lasts = lasting.unproved(sheet.desk, clause, top)
+    if lasts:
+        sheet.refuse(SupportCode.WINDOW_REFUTED, f"({lasts})")
+    _quantity_words(sheet, clause, top)
+    _directions(sheet, clause, chosen)
+    _classes(sheet, clause, chosen)
+
+
+def _members(sheet: Sheet, clause: Clause, chosen: list[Binding], top: list[Binding]) -> None:
+    """Refuse what the other members of a list speak against: of how many, the most, several."""
     other = members.refuted(sheet.desk, clause, top)
     if other:
         sheet.refuse(SupportCode.QUANTIFIER_REFUTED, f"({other} of how many)")
@@ -87,12 +100,6 @@ def check_logic(
     much = vague.unproved(sheet.desk, clause, chosen)
     if much:
         sheet.refuse(SupportCode.QUANTIFIER_REFUTED, f"({much})")
-    lasts = lasting.unproved(sheet.desk, clause, top)
-    if lasts:
-        sheet.refuse(SupportCode.WINDOW_REFUTED, f"({lasts})")
-    _quantity_words(sheet, clause, top)
-    _directions(sheet, clause, chosen)
-    _classes(sheet, clause, chosen)
 
 
 def _directions(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
@@ -110,6 +117,8 @@ def _directions(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
         sheet.refuse(code, direction)
 
 
+_NOTHING: Final = frozenset("nothing nobody nowhere never 从未 从来没有 一切".split())
+"""What denies everything is no reading that a judge might finish: no result shows it (G9)."""
 _MOVING: Final = frozenset(
     "went go goes rose rise fell fall dropped climbed grew moved changed increased decreased jumped".split()
 )

@@ -189,9 +189,16 @@ async function showRun() {
     $("timeline").replaceChildren(...told.lines.map((line) => add(make("li"),
       make("time", line.elapsed_ms + " ms"), add(make("div"), make("code", line.mark), make("p", line.says)))));
   }));
+  let isRead = false;  // one reading, one record: also while the answer is on its way
   $("draft").addEventListener("toggle", () => attempt(async () => {
-    if (!$("draft").open || $("sentences").children.length) { return; }  // one reading, one record
-    const told = await ask("/api/v1/runs/" + encodeURIComponent(body.run) + "/draft");
+    if (!$("draft").open || isRead) { return; }
+    isRead = true;
+    let told = null;
+    try {
+      told = await ask("/api/v1/runs/" + encodeURIComponent(body.run) + "/draft");
+    } finally {
+      isRead = told !== null;
+    }
     const whole = told.text === null ? [] : [{ mark: "no report", text: told.text, findings: told.findings }];
     $("sentences").replaceChildren(...[...whole, ...told.sentences].map((item) => add(make("li"),
       make("code", item.mark), add(make("div"), make("p", item.text), add(make("ul"), ...item.findings.map(
