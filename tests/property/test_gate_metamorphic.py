@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from affidavit.affidavit.exact import write_exact
@@ -200,9 +200,19 @@ def test_what_the_table_says_is_published(truth: Truth) -> None:
     assert is_published(reported(truth, honest(truth)))
 
 
+SAID_BEFORE = Truth(
+    rows={
+        "ferry": (21, 31, 22), "dock": (23, 24, 11), "crane": (12, 13, 14),
+        "pilot": (15, 16, 17), "berth": (18, 19, 20),
+    }
+)  # fmt: skip
+"""The number that a lie about the dock gives was told of the ferry one sentence before."""
+
+
 @pytest.mark.spec("M4")
 @pytest.mark.parametrize("kind", sorted(READING_CHANGES))
 @EXAMPLES
+@example(truth=SAID_BEFORE, place=1)
 @given(truth=truths(), place=st.integers(min_value=0, max_value=len(SERVICES) - 1))
 def test_a_changed_reading_is_refused(kind: str, truth: Truth, place: int) -> None:
     """Also where the typed statement is left true and only the words are changed, and where the

@@ -23,9 +23,11 @@ from affidavit.verify.prose.check import check_sentence
 from affidavit.verify.prose.computing import Pool
 from affidavit.verify.prose.deciding import Derived, decide
 from affidavit.verify.prose.desk import Desk, ask, tell
+from affidavit.verify.prose.numbering import read_tokens
 from affidavit.verify.prose.proofs import Proof, gather, prove_from
 from affidavit.verify.prose.sheet import Context, Findings, Granted, GrantedNumber
 from affidavit.verify.prose.tokens import Token
+from affidavit.verify.prose.vouching import strays
 from affidavit.verify.sentences import Part, Sentence, number_sentences
 from affidavit.verify.statements import Checked, prove
 from affidavit.verify.statements.outcome import Proved
@@ -74,7 +76,7 @@ def review_draft(
         desk = _desk(sentence, evidence, asking)
         found = check_sentence(desk, sentence.text, context)
         if found.codes and (known := memory.told_to(sentence)):
-            found = check_sentence(_tell(desk, known), sentence.text, context)
+            found = _check_told(desk, known, sentence, context, found)
         opposed = oppose(sentence, proofs, evidence.of(sentence.calls), stage)
         masked = rests_on_mask(sentence, proofs, hidden, found.used, desk.calls)
         said = decide(desk, found.notes, sentence.text, derived)
@@ -87,6 +89,19 @@ def review_draft(
         memory.keep(sentence, codes, found)
         memory.keep_stated(sentence, proofs)
     return tuple(reviews)
+
+
+def _check_told(
+    desk: Desk, known: tuple[str, ...], sentence: Sentence, context: Context, alone: Findings
+) -> Findings:
+    """The sentence with those proved before: they may carry it, and never turn its statements."""
+    found = check_sentence(_tell(desk, known), sentence.text, context)
+    own = context.granted.own
+    if not found.codes and context.granted.whole and own.proofs:
+        tokens = read_tokens(sentence.text)
+        if strays(desk, tokens, context.granted.told, context.topics, known):
+            return alone
+    return found
 
 
 def _whole(evidence: Evidence, run: tuple[VerifiedCall, ...]) -> Evidence:

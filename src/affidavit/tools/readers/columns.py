@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 GAP: Final = re.compile(r"[ ]{2,}|\t")
@@ -30,6 +30,8 @@ def spans_of(line: str) -> list[tuple[int, int]]:
 def cut(line: str, header: Sequence[tuple[int, int]]) -> list[str]:
     """A line's texts by column: in order where their number fits, else by where they stand."""
     spans = spans_of(line)
+    if len(spans) < len(header):
+        spans = list(_parted(line, spans, frozenset(begin for begin, _ in header)))
     if len(spans) == len(header):
         return [line[begin:end].strip() for begin, end in spans]
     cells = [""] * len(header)
@@ -44,6 +46,14 @@ def cut(line: str, header: Sequence[tuple[int, int]]) -> list[str]:
             break
         cells[column] = f"{cells[column]}  {line[begin:end].strip()}".strip()
     return cells
+
+
+def _parted(line: str, spans: Sequence[Span], starts: frozenset[int]) -> Iterator[Span]:
+    """The texts of a line, parted also where one space stands before the beginning of a column."""
+    for begin, end in spans:
+        inside = (start for start in sorted(starts) if begin < start < end)
+        cuts = [at for at in inside if line[at - 1] == " " and line[at] != " "]
+        yield from zip((begin, *cuts), (*(at - 1 for at in cuts), end), strict=True)
 
 
 def _next(header: Sequence[tuple[int, int]], index: int) -> int:

@@ -17,6 +17,16 @@ from typing import Final
 from affidavit.contract.evidence import Cell, Edge, Fact, Line, Quantity, Row, Value
 from affidavit.contract.states import Emitter
 from affidavit.tools.readers.bounds import FACT_CHARS_MAX, worth_reading
+from affidavit.tools.readers.boxes import (
+    RULE,
+    TALL_MAX,
+    boxes_of,
+    is_drawn,
+    is_ruled,
+    is_title,
+    plain,
+    unbox,
+)
 from affidavit.tools.readers.columns import WORD, begins_exactly, cut, fit, spans_of
 from affidavit.tools.readers.fields import WORKLOAD_FIELDS, bare_name
 from affidavit.tools.readers.levels import find_level, level_of, weight_of
@@ -59,7 +69,6 @@ _STATEMENT: Final = re.compile(
     r"\s*(?:select|insert|update|delete|with|begin|alter|create|drop|copy|vacuum)\s", re.IGNORECASE
 )
 _PAIR_HEADS: Final = frozenset({"Type", "Name", "Key", "Resource"})
-_RULE: Final = re.compile(r"[-+=|: ─┼│]{3,}")
 _FOOTER: Final = re.compile(r"\((\d{1,9}) rows?\)")
 _HEADER_CELL: Final = re.compile(r"[A-Z%#(][A-Z0-9 _%()/.:#+-]{0,60}")
 _CSV_NAME: Final = re.compile(r"[A-Za-z_@][\w.@ -]{0,60}")
@@ -91,46 +100,41 @@ def find_table(source: Source, lines: Sequence[str], start: int) -> Block | None
     return None
 
 
-def is_ruled(lines: Sequence[str], index: int) -> bool:
-    """Whether a rule of dashes stands under a line."""
-    rule = lines[index + 1].strip() if index + 1 < len(lines) else ""
-    return len(rule) > 2 and "-" in rule and _RULE.fullmatch(rule) is not None
-
-
 # --- Pipes: psql, MySQL, markdown -------------------------------------------------------------
 
 
 def _piped(source: Source, lines: Sequence[str], start: int) -> Block | None:
-    """`a | b` over a rule of dashes; also MySQL's boxes and markdown's rows."""
-    head = start
-    if lines[head].lstrip().startswith("+-"):
-        head += 1
-    if head >= len(lines) or "|" not in lines[head] or not is_ruled(lines, head):
+    """`a | b` over a rule: psql, MySQL, markdown, and boxes whose rows may take several lines."""
+    head = start + 1 if is_drawn(lines, start) else start
+    under = head
+    while under < len(lines) and "|" in plain(lines[under]) and not is_drawn(lines, under):
+        under += 1
+    tall = under - head
+    if not 0 < tall <= TALL_MAX or not is_ruled(lines, under - 1) or is_title(lines, under):
         return None
-    names = _pipe_cells(lines[head])
-    if not 1 < len(names) <= COLUMNS_MAX:
+    boxes = boxes_of(" ".join(map(plain, lines[head:under])))
+    names = tuple(name for box in boxes for name, _ in box)
+    if not 1 < len(names) <= COLUMNS_MAX or not names[0]:
         return None
-    columns = _Columns(tuple(names), _pipe_cells)
-    end = head + 2
-    rows: list[str] = []
-    while end < len(lines) and "|" in lines[end]:
-        if not _RULE.fullmatch(lines[end].strip()):
+    end, rows, held = under + 1, list[str](), list[str]()
+    while end < len(lines) and "|" in plain(lines[end]):
+        if RULE.fullmatch(plain(lines[end]).strip()):
+            held = []
+        elif tall == 1:
             rows.append(lines[end])
+        else:
+            held.append(lines[end])
+            rows.extend([" ".join(held)] if len(held) == tall else ())
         end += 1
-    if end < len(lines) and lines[end].lstrip().startswith("+-"):
+    if end < len(lines) and is_drawn(lines, end):
         end += 1
     total = None
     footer: tuple[str, ...] = ()
     if end < len(lines) and (found := _FOOTER.match(lines[end].strip())):
         total, footer, end = int(found[1]), (lines[end],), end + 1
-    extra = (*lines[start : head + 2], *footer)
+    columns = _Columns(names, lambda line: unbox(line, boxes))
+    extra = (*lines[start : under + 1], *footer)
     return Block(_items(source, columns, rows, extra), end - start, total)
-
-
-def _pipe_cells(line: str) -> list[str]:
-    text = line.strip()
-    text = text.removeprefix("|").removesuffix("|")
-    return [cell.strip() for cell in text.split("|")]
 
 
 # --- Columns aligned by spaces, or by tabs ----------------------------------------------------
@@ -286,6 +290,7 @@ def _items(
         Line(text=piece) for line in extra if line.strip() for piece in pieces(line.rstrip())
     )
     keyed = _is_keyed(columns, rows)
+    numbered = keyed and _is_numbered(columns, rows)
     drawn = any(_TREE.match(line) for line in rows)
     owned = _owned(rows) if drawn else repeat(None)
     weights = [weight_of(find_level(line)) for line in rows]
@@ -295,7 +300,8 @@ def _items(
         if index not in worth:
             items.append(Item((Line(text=line[:FACT_CHARS_MAX]),), weight))
             continue
-        facts = (*_row(source, columns, line, keyed=keyed), *(() if edge is None else (edge,)))
+        row = _row(source, columns, line, keyed=keyed, numbered=numbered)
+        facts = (*row, *(() if edge is None else (edge,)))
         items.append(Item(facts if index else (*extras, *facts), _weight(facts)))
     return tuple(items)
 
@@ -326,10 +332,21 @@ def _is_keyed(columns: _Columns, rows: Sequence[str]) -> bool:
     return len(set(first)) == len(first)
 
 
-def _row(source: Source, columns: _Columns, line: str, *, keyed: bool) -> tuple[Fact, ...]:
+def _is_numbered(columns: _Columns, rows: Sequence[str]) -> bool:
+    """Whether rows of one name are told apart by their number in the first column."""
+    table = [columns.split(line) for line in rows]
+    named = [_subject(dict(zip(map(str.lower, columns.names), texts, strict=False)), keyed=False)
+             for texts in table]  # fmt: skip
+    return len(set(named)) < len(named) and all(texts and texts[0].isdigit() for texts in table)
+
+
+def _row(
+    source: Source, columns: _Columns, line: str, *, keyed: bool, numbered: bool
+) -> tuple[Fact, ...]:
     texts = columns.split(line)
     named = dict(zip((name.lower() for name in columns.names), texts, strict=False))
-    subject = _subject(named, keyed=keyed) or source.subject or _subject(named, keyed=True)
+    first = texts[0] if numbered and texts else ""
+    subject = first or _subject(named, keyed=keyed) or source.subject or _subject(named, keyed=True)
     at = _time(source, named)
     cells = tuple(
         Cell(name=name)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from affidavit.tools.readers.boxes import is_ruled
 from affidavit.tools.readers.columns import spans_of
 from affidavit.tools.readers.documents import read_document
 from affidavit.tools.readers.listings import read_listing
@@ -21,7 +22,7 @@ from affidavit.tools.readers.probes import (
 from affidavit.tools.readers.reading import Item, Reading, Source
 from affidavit.tools.readers.reports import is_report, read_report
 from affidavit.tools.readers.series import read_series
-from affidavit.tools.readers.tables import find_table, is_ruled
+from affidavit.tools.readers.tables import find_table
 from affidavit.tools.readers.traces import is_tree, read_tree
 from affidavit.tools.readers.words import clean, quotable
 from affidavit.tools.readers.zones import is_zone, read_zone

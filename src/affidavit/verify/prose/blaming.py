@@ -25,7 +25,7 @@ _SMALL: Final = stems_of(
 
 def blames(told: Told, effect: Tokens, cause: Tokens) -> bool:
     """Whether some proved cause leads from the cause side of a sentence to its effect side."""
-    if not effect or not cause or any(map(_denies, (*effect, *cause))):
+    if not effect or not cause or _is_denied(effect) or _is_denied(cause):
         return False
     return any(
         _leads(proof.statement, effect, cause)
@@ -44,6 +44,25 @@ def _leads(statement: CauseStatement, effect: Tokens, cause: Tokens) -> bool:
         _share(first - second, behind) < SAID_SHARE_MIN
         and _share(second - first, before) < SAID_SHARE_MIN
     )
+
+
+def _is_denied(tokens: Tokens) -> bool:
+    """Whether a side denies; "did not start" and "could not connect" only say that it failed."""
+    for place, token in enumerate(tokens):
+        behind = [item for item in tokens[place + 1 : place + 4] if item.kind is Kind.WORD]
+        told = [item for item in behind if item.text.casefold() not in _JOINING]
+        failed = bool(told) and bool(told[0].stems & SUCCEEDING)
+        if _denies(token) and not (failed or (behind and _denies(behind[0]))):
+            return True
+    return False
+
+
+_JOINING: Final = frozenset("be able to yet even not".split())
+SUCCEEDING: Final = stems_of(
+    "start come begin succeed work complete finish respond answer connect load open reach launch "
+    "boot resolve run"
+)
+"""What a thing that failed did not do."""
 
 
 def _denies(token: Token) -> bool:

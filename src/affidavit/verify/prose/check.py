@@ -43,6 +43,7 @@ from affidavit.verify.prose.sheet import Context, Findings, Mark, Sheet
 from affidavit.verify.prose.sources import check_sources
 from affidavit.verify.prose.stated import carries
 from affidavit.verify.prose.tokens import Kind, Token
+from affidavit.verify.prose.vouching import doubt
 from affidavit.verify.prose.wording import check_hedges, check_words, choose
 from affidavit.verify.sentences import Part
 from affidavit.verify.statements.records import RecordView
@@ -89,7 +90,22 @@ def _check_told(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> Findings:
             sheet.refute(*refuted)
     sheet.findings.topics = sheet.topics
     sheet.findings.named = Clause(tokens).subjects[:1]
+    if sheet.findings.codes and _is_vouched(sheet, tokens, text):
+        return sheet.vouched(tokens)
     return sheet.findings
+
+
+def _is_vouched(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> bool:
+    """Whether the sentence's statements are all proved, and it says them and nothing beside."""
+    granted, context = sheet.context.granted, sheet.context
+    if not granted.whole:
+        return False
+    before = context.topics
+    for piece in split_statements(tokens):
+        if conflict(sheet.desk, piece, granted.own, before) is not None:
+            return False
+        before = before or tuple(token for token in piece if token.kind is Kind.NAME)
+    return not doubt(sheet.desk, tokens, granted.told, context.topics, text)
 
 
 def _check_statement(sheet: Sheet, tokens: tuple[Token, ...], text: str) -> None:

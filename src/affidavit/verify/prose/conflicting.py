@@ -13,11 +13,12 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final
 
-from affidavit.contract.statement import ChangeStatement
+from affidavit.contract.statement import ChangeStatement, EdgeStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
 from affidavit.verify.prose.figures import Figure, figures_of, is_whole, near_words
+from affidavit.verify.prose.glosses import ANTONYMS
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.moving import way_of, ways_of
 from affidavit.verify.prose.numbering import names_thing
@@ -27,7 +28,7 @@ from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.records import CallView
 from affidavit.verify.statements.select import kin
 from affidavit.verify.statements.units import agrees
-from affidavit.verify.statements.words import is_within, names_in, stems_of
+from affidavit.verify.statements.words import is_within, names_in, stem, stems_of
 
 Tokens = tuple[Token, ...]
 
@@ -49,6 +50,7 @@ def conflict(
         (SupportCode.DIRECTION_REFUTED, _turned(tokens, told)),
         (SupportCode.DIRECTION_REFUTED, _against_way(tokens, exact, told)),
         (SupportCode.DIRECTION_REFUTED, _unproved_way(tokens, told)),
+        (SupportCode.DIRECTION_REFUTED, _reversed(tokens, told)),
         (SupportCode.NUMBER_REFUTED, _other_attribute(exact, told)),
         (SupportCode.SUBJECT_REFUTED, _other_field(tokens, told)),
         (SupportCode.TIME_REFUTED, _other_moment(tokens, exact, told)),
@@ -164,6 +166,9 @@ def _denied(tokens: Tokens, told: Told) -> str:
     for proof in told.proofs:
         statement = proof.statement
         value = getattr(statement, "value", getattr(statement, "set", None))
+        if value is False:
+            value = next((word for word, other in ANTONYMS.items()
+                          if stem(other) in proof.attribute), None)  # fmt: skip
         if not isinstance(value, str) or getattr(statement, "operator", "=") != "=":
             continue
         for place, token in enumerate(tokens):
@@ -194,7 +199,35 @@ def _turned(tokens: Tokens, told: Told) -> str:
             continue
         if _is_end(first, statement.to) and _is_end(last, statement.from_):
             return first.text
-    return ""
+    return _replaced(tokens, told) or _told_turned(tokens, told)
+
+
+def _replaced(tokens: Tokens, told: Told) -> str:
+    """ "from 9 to 20" of a change from 4 to 20: one end is proved, and the other is another's."""
+    first, last = _end_of(tokens, _FROM), _end_of(tokens, _TO)
+    if first is None or last is None or first.stated is None or last.stated is None:
+        return ""
+    fits = [
+        (_is_end(first, item.statement.from_), _is_end(last, item.statement.to))
+        for item in told.proofs
+        if isinstance(item.statement, ChangeStatement)
+        and isinstance(item.statement.from_, Decimal)
+        and isinstance(item.statement.to, Decimal)
+    ]
+    if any(map(all, fits)):
+        return ""
+    return first.text if any(map(any, fits)) else ""
+
+
+def _told_turned(tokens: Tokens, told: Told) -> str:
+    """ "from 48 to 32" where a record of the proof tells "from 32 to 48"."""
+    first, last = _end_of(tokens, _FROM), _end_of(tokens, _TO)
+    if first is None or last is None:
+        return ""
+    turned = f"from {last.text} to {first.text}".casefold()
+    straight = f"from {first.text} to {last.text}".casefold()
+    texts = [record.squeezed.casefold() for proof in told.proofs for record in proof.records]
+    return first.text if any(turned in text and straight not in text for text in texts) else ""
 
 
 _FROM: Final = frozenset("from 从 由".split())
@@ -242,6 +275,28 @@ def _unproved_way(tokens: Tokens, told: Told) -> str:
         if not any(item.kind in {Kind.NUMBER, Kind.NAME} for item in tokens[place + 1 :]):
             return token.text
     return ""
+
+
+def _reversed(tokens: Tokens, told: Told) -> str:
+    """An edge whose ends are named the wrong way round: "b depends on a" of a that depends on b."""
+    for proof in told.proofs:
+        statement = proof.statement
+        if not isinstance(statement, EdgeStatement):
+            continue
+        ends = (statement.subject.casefold(), statement.object.casefold())
+        found = [[at for at, token in enumerate(tokens) if token.text.casefold() == end]
+                 for end in ends]  # fmt: skip
+        if not all(found) or ends[0] == ends[1]:
+            continue
+        first, second = found[0][0], found[1][0]
+        between = tokens[min(first, second) + 1 : max(first, second)]
+        passive = any(token.text.casefold() in _PASSIVE for token in between)
+        if (first < second) is passive:
+            return tokens[first].text
+    return ""
+
+
+_PASSIVE: Final = frozenset("by 被 由".split())
 
 
 def _other_field(tokens: Tokens, told: Told) -> str:

@@ -22,7 +22,7 @@ def hold(figure: Figure, told: Told) -> tuple[Holding, ...]:
     found: list[Holding] = []
     for proof in told.proofs:
         alike = getattr(proof.statement, "operator", "=") == operator
-        if alike and any(is_same(stated, number, unit) for number, unit in _numbers(proof)):
+        if alike and any(is_same(stated, number, unit) for number, unit in numbers_of(proof)):
             found.append((proof, 2))
         elif _in_records(figure, proof):
             found.append((proof, 1))
@@ -39,7 +39,7 @@ def is_same(stated: Stated, number: Decimal, unit: str) -> bool:
     return agrees(Stated(stated.number, "", stated.about), number, "")
 
 
-def _numbers(proof: Proof) -> Iterator[tuple[Decimal, str]]:
+def numbers_of(proof: Proof) -> Iterator[tuple[Decimal, str]]:
     """The numbers that a statement gives as its own, each with its unit, or its records' unit."""
     statement = proof.statement
     unit = str(getattr(statement, "unit", None) or "") or _unit_held(proof)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from affidavit.contract.statement import Statement
+from affidavit.contract.statement import ComparisonStatement, Statement
 from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.words import names_in, stems_of
 
@@ -18,11 +18,12 @@ class Proof:
     calls: tuple[CallView, ...]
     records: tuple[RecordView, ...]
     texts: tuple[str, ...] = ()
+    end: str = ""
 
     @property
     def subject(self) -> str:
-        """What the statement is about; empty where it names nothing."""
-        return str(getattr(self.statement, "subject", None) or "")
+        """What the statement is about; empty where it names nothing. Of an end, that end."""
+        return self.end or str(getattr(self.statement, "subject", None) or "")
 
     @property
     def attribute(self) -> frozenset[str]:
@@ -39,6 +40,25 @@ class Told:
     stems: frozenset[str] = field(default=frozenset())
     claimed: frozenset[str] = field(default=frozenset())
     text: str = ""
+
+
+def part_ends(proof: Proof) -> tuple[Proof, ...]:
+    """A proof by its ends: of a comparison, each thing with the records that hold it alone."""
+    statement = proof.statement
+    if not isinstance(statement, ComparisonStatement):
+        return (proof,)
+    ends: list[Proof] = []
+    for end, other in (
+        (statement.subject, statement.object),
+        (statement.object, statement.subject),
+    ):
+        own = tuple(item for item in proof.records if _holds(item, end) or not _holds(item, other))
+        ends.append(replace(proof, records=own, end=end, texts=(end, statement.attribute)))
+    return tuple(ends)
+
+
+def _holds(record: RecordView, name: str) -> bool:
+    return name.casefold() in record.names or name.casefold() == record.subject.casefold()
 
 
 Facts = tuple[tuple[str, tuple[int, ...]], ...]

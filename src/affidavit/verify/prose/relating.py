@@ -140,7 +140,7 @@ def _holds(clause: Clause, place: int, operator: str, told: Told) -> bool:
 
 def _names(tokens: tuple[Token, ...], name: str) -> bool:
     said = " ".join(token.text for token in tokens).casefold()
-    return name.casefold() in said
+    return name.casefold() in said or name.casefold().rstrip("*:/.") in said.split()
 
 
 def _speaks(clause: Clause, proof: Proof) -> bool:

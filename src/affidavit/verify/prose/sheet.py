@@ -135,6 +135,11 @@ class Sheet:
             token.stated for token in clause.tokens if token.stated is not None
         )
 
+    def vouched(self, tokens: tuple[Token, ...]) -> Findings:
+        """The findings of a sentence that its statements carry whole."""
+        numbers = [token.stated for token in tokens if token.stated is not None]
+        return Findings(numbers=numbers, used=self.findings.used, topics=self.findings.topics)
+
     def refuse(self, code: SupportCode, what: str = "") -> None:
         """Note a code against the sentence: nothing binds what it says."""
         self.findings.refuse(code, what)

@@ -9,7 +9,7 @@ from affidavit.verify.prose import limits, nouns, told
 from affidavit.verify.prose.actions import is_known
 from affidavit.verify.prose.binding import Binding, content_of, together
 from affidavit.verify.prose.clauses import Clause
-from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.desk import TOLD, Desk
 from affidavit.verify.prose.figures import figures_of
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.numbering import names_thing
@@ -32,9 +32,14 @@ def choose(sheet: Sheet, clause: Clause, bindings: list[Binding]) -> list[Bindin
     full = [
         binding
         for binding in bindings
-        if all(token in binding.held or sheet.is_granted(token) for token in names)
+        if all(token in binding.held or _grants(sheet, binding, token) for token in names)
     ]
     return sorted(full, key=lambda binding: -len(binding.held))
+
+
+def _grants(sheet: Sheet, binding: Binding, token: Token) -> bool:
+    """Whether a statement of the sentence brings the name; what the report told names its own."""
+    return binding.call.id != TOLD and sheet.is_granted(token)
 
 
 def _has_to_stand(sheet: Sheet, clause: Clause, place: int) -> bool:

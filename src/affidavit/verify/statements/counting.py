@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Final
 
 from affidavit.contract.evidence import Edge, Line
 from affidavit.contract.statement import CountStatement
@@ -25,6 +26,8 @@ from affidavit.verify.statements.words import names_in, stem, stems_of
 def prove_count(statement: CountStatement, call: CallView) -> Outcome:
     """Whether the call lists so many."""
     records = select(call, statement.subject)
+    if isinstance(records, SupportCode) and _is_kind(statement.subject or "", call):
+        records = call.records
     if isinstance(records, SupportCode):
         records = () if records is SupportCode.SUBJECT_REFUTED else records
     if isinstance(records, SupportCode):
@@ -33,6 +36,24 @@ def prove_count(statement: CountStatement, call: CallView) -> Outcome:
     if isinstance(timed, SupportCode):
         return Unproved(timed)
     return _counts(statement, call, timed)
+
+
+def _is_kind(subject: str, call: CallView) -> bool:
+    """Whether a subject is the kind of thing that the call lists: jobs below JOBID, or of `ci_jobs`."""
+    if not subject.isalpha() or not subject.islower():
+        return False
+    kind = stem(subject)
+    if len(kind) < KIND_CHARS_MIN:
+        return False
+    columns = (field.name.casefold() for record in call.records for field in record.fields)
+    return kind in call.source_stems or any(
+        name.startswith(kind) and name[len(kind) :].strip("_- ") in {"", "id", "name", "ids", "s"}
+        for name in columns
+    )
+
+
+KIND_CHARS_MIN: Final = 3
+"""A shorter word is no name of a kind."""
 
 
 def _counts(statement: CountStatement, call: CallView, records: tuple[RecordView, ...]) -> Outcome:

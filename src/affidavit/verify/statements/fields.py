@@ -27,7 +27,7 @@ _BARE: Final = re.compile(
 )
 _NUMBER: Final = re.compile(r"[+-]?\d{1,30}(?:\.\d{1,15})?(?:[eE][+-]?\d{1,3})?")
 _WITH_UNIT: Final = re.compile(
-    r"(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?) ?(?P<unit>%|[A-Za-zµ]{1,12}(?:/s)?)"
+    r"(?P<num>[+-]?\d{1,18}(?:\.\d{1,12})?) ?(?P<unit>%|°?[A-Za-zµ]{1,12}(?:/s)?)"
 )
 KEY_VALUE: Final = re.compile(
     r"\s{0,40}(?P<key>[A-Za-z_%][\w .()/%\-]{0,60}?) ?[:=] ?(?P<value>\S.{0,300})"
@@ -118,8 +118,14 @@ def read_number(text: str) -> tuple[Decimal | None, str]:
     united = _WITH_UNIT.fullmatch(bare)
     if united and unit_of(united["unit"]):
         return Decimal(united["num"]), united["unit"]
+    if united and united["unit"] in _PHYSICAL:
+        return Decimal(united["num"]), ""
     seconds = read_duration(bare)
     return (seconds, "s") if seconds is not None else (None, "")
+
+
+_PHYSICAL: Final = frozenset("C °C W kW V mV A mA Hz kHz MHz GHz dB dBm kPa hPa".split())
+"""Units that are never converted here: the number behind one is compared as it stands."""
 
 
 def read_fields(text: str, name: str = "") -> Iterator[Field]:

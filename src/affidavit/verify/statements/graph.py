@@ -7,14 +7,16 @@ neither proves a cause.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from affidavit.contract.evidence import Edge, Line, Row
 from affidavit.contract.statement import EdgeStatement, PathStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.statements.outcome import Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView, RecordView
-from affidavit.verify.statements.words import names_in
+from affidavit.verify.statements.words import names_in, stems_of
 
 Hop = tuple[str, int]
 _ID_NAMES = ("spanid", "span_id", "span", "id")
@@ -57,7 +59,42 @@ def find_edge(source: str, target: str, calls: tuple[CallView, ...]) -> Hop | No
         for parent, child in spans(call):
             if _mentions(source, parent) and _mentions(target, child):
                 return call.id, child.facts[0]
+        told = next((record for record in call.records if _tells(source, target, record)), None)
+        if told is not None:
+            return call.id, told.facts[0]
     return None
+
+
+_TYING: Final = (
+    r"(?:depends? (?:up)?on|relies on|rely on|requires?|calls?|reads? from|writes? to"
+    r"|connects? to|runs? on|sends? to|consumes? from|publishes to)"
+)
+
+
+def _tells(source: str, target: str, record: RecordView) -> bool:
+    """Whether a record says in so many words that the one depends on the other.
+
+    In its own text, whatever a caller wrote aside; or in a field that is named so.
+    """
+    low = source.casefold().strip()
+    if record.shape == "report" or low not in record.names:
+        return False
+    said = re.compile(
+        rf"(?<![\w.-]){re.escape(source.strip())}(?: [a-z]{{1,20}}){{0,2}} {_TYING} "
+        rf"(?:the |an? )?{re.escape(target.strip())}(?![\w-])",
+        re.IGNORECASE,
+    )
+    if said.search(" ".join(record.own.split())):
+        return True
+    return low == record.subject.casefold() and any(
+        not item.loose
+        and item.names & _DEPENDING
+        and target.casefold().strip() in names_in(item.text)
+        for item in record.fields
+    )
+
+
+_DEPENDING: Final = stems_of("depends dependencies dependson requires upstream")
 
 
 def _is(name: str, entity: str) -> bool:

@@ -13,7 +13,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
-_PART: Final = re.compile(r"[pP]\d{2,3}(?![0-9A-Za-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PART: Final = re.compile(
+    r"[pP]\d{2,3}(?![0-9A-Za-z])|[A-Z]{2,}s(?![A-Za-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
+)
 _NAME: Final = re.compile(r"[^\s,;\"'()<>\[\]{}|`“”‘’「」『』，。；：、（）！？《》]+")
 _INNER: Final = re.compile(r"[=/:@#?&]+")
 _CJK_EDGE: Final = re.compile(r"[\u3400-\u9fff]+|[^\u3400-\u9fff]+")
@@ -42,7 +44,7 @@ _IRREGULAR: Final[Mapping[str, str]] = MappingProxyType(
         "killed": "kill", "killing": "kill", "kills": "kill", "less": "less", "lag": "lag",
         "lagged": "lag", "lagging": "lag", "dropped": "drop", "dropping": "drop",
         "stopped": "stop", "stopping": "stop", "spiked": "spike", "peaked": "peak",
-        "higher": "high", "highest": "high", "lower": "low", "lowest": "low", "used": "use", "uses": "use", "using": "use",
+        "vcpu": "cpu", "vcpus": "cpu", "higher": "high", "highest": "high", "lower": "low", "lowest": "low", "used": "use", "uses": "use", "using": "use",
     }
 )  # fmt: skip
 """Forms whose ending tells nothing; general English only."""
