@@ -16,7 +16,7 @@ import pytest
 from affidavit.adapters.memory_store import MemoryStore
 from affidavit.contract.errors import InternalFault
 from affidavit.server.app import build_app
-from affidavit.server.gatekeeper import BODY_BYTES_MAX
+from affidavit.server.bodies import BODY_BYTES_MAX
 from affidavit.server.house import ServeOptions, build_house
 from affidavit.server.keyring import Keyring
 from affidavit.server.permits import HOLDS, PERMITS, Access, Role

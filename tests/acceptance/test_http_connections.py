@@ -126,7 +126,7 @@ def test_a_body_that_trickles_in_is_not_waited_for(
     house: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The head was quick, the body is not: 408."""
-    monkeypatch.setattr("affidavit.server.gatekeeper.BODY_WAIT_S", 0.3)
+    monkeypatch.setattr("affidavit.server.bodies.BODY_WAIT_S", 0.3)
     key = house.key(Role.OPERATOR)
     lines = [f"Authorization: Bearer {key}", "Content-Length: 100", "Connection: close"]
     with dial(house) as line:

@@ -1,10 +1,12 @@
 """The one way out over HTTP: a listed host, an address that was checked, and bounds on everything.
 
-A name is resolved once; every address is checked; the connection goes to the very address that was
-checked, and stays with it as long as this object lives. So a name that changes its mind between
-the check and the connection (DNS rebinding) changes nothing. Redirects are not followed, not even
-to the same host: a back end that moves is configured anew. No proxy of the environment is used,
-nothing compressed is accepted (a small answer must not unpack to a large one).
+A name is resolved once; every address is checked; the connection goes to the very address that
+was checked, and stays with it as long as somebody answers there. So a name that changes its mind
+between the check and the connection (DNS rebinding) changes nothing. Where nobody can be connected
+to, the next call resolves the name anew, and checks what it finds like the first time. Redirects
+are not followed, not even to the same host: a back end that moves is configured anew. No proxy of
+the environment is used, nothing compressed is accepted (a small answer must not unpack to a large
+one).
 """
 
 from __future__ import annotations
@@ -42,6 +44,9 @@ ANSWER_TIMEOUT_S: Final = 10.0
 
 ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
 """A matrix of half a million samples; more is asked too widely."""
+
+ADDRESSES_MAX: Final = 4
+"""Of one name that are tried, one after another, within the time of the call."""
 
 SECRET_BYTES_MAX: Final = 16_384
 """A token or a password; a larger file is another file."""
@@ -99,7 +104,7 @@ class OutgoingHttp:
 
     table: OutgoingTable
     resolve: Resolve = resolve_by_system
-    _pinned: dict[tuple[str, int], str] = field(default_factory=dict)
+    _pinned: dict[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
     _clients: dict[ssl.SSLContext | None, httpx2.AsyncClient] = field(default_factory=dict)
 
     async def send(self, call: HttpCall) -> HttpAnswer:
@@ -114,8 +119,7 @@ class OutgoingHttp:
         place = place_of(call.url)
         check_host(place, self.table)
         with anyio.move_on_after(call.timeout_s):
-            address = await self._address(place, where)
-            answer = await self._exchange(call, place, address, where)
+            answer = await self._answer(call, place, where)
             if 300 <= answer.status < 400 and answer.status != 304:
                 raise ToolFailed(
                     f"{where} answered {answer.status}, a redirect, which is not followed",
@@ -131,17 +135,34 @@ class OutgoingHttp:
             await client.aclose()
         self._clients.clear()
 
-    async def _address(self, place: Place, where: str) -> str:
+    async def _answer(self, call: HttpCall, place: Place, where: str) -> HttpAnswer:
+        """From the first address that can be connected to; it is asked first from then on. Nothing
+        is sent twice: a connection that stood is not given up for another."""
         key = (place.host, place.port)
         if key not in self._pinned:
+            self._pinned[key] = await self._addresses(place, where)
+        addresses = self._pinned[key]
+        for number, address in enumerate(addresses, 1):
             try:
-                found = await self.resolve(place.host, place.port)
-            except OSError:
-                raise ToolFailed(
-                    f"{where}: the name {place.host} cannot be resolved", code="SOURCE_UNAVAILABLE"
-                ) from None
-            self._pinned[key] = str(check_addresses(place, found, self.table))
-        return self._pinned[key]
+                answer = await self._exchange(call, place, address, where)
+            except _Unconnected:
+                if number < len(addresses):
+                    continue
+                self._pinned.pop(key, None)
+                raise
+            if number > 1:
+                self._pinned[key] = (address, *(one for one in addresses if one != address))
+            return answer
+        raise AssertionError("check_addresses returns at least one")
+
+    async def _addresses(self, place: Place, where: str) -> tuple[str, ...]:
+        try:
+            found = await self.resolve(place.host, place.port)
+        except (OSError, UnicodeError):
+            raise ToolFailed(
+                f"{where}: the name {place.host} cannot be resolved", code="SOURCE_UNAVAILABLE"
+            ) from None
+        return tuple(map(str, check_addresses(place, found, self.table)))[:ADDRESSES_MAX]
 
     async def _exchange(self, call: HttpCall, place: Place, address: str, where: str) -> HttpAnswer:
         import httpx2
@@ -164,6 +185,10 @@ class OutgoingHttp:
                 body = await _read(response, call, where)
             finally:
                 await response.aclose()
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            raise _Unconnected(
+                f"{where} cannot be reached ({type(error).__name__})", code=_code_of(error)
+            ) from None
         except httpx2.TimeoutException:
             raise ToolFailed(f"{where} does not answer in time", code="TIMEOUT") from None
         except (httpx2.HTTPError, httpx2.InvalidURL, ssl.SSLError) as error:
@@ -172,6 +197,10 @@ class OutgoingHttp:
             ) from None
         kept = {name.lower(): value for name, value in response.headers.items()}
         return HttpAnswer(response.status_code, kept, body, until)
+
+
+class _Unconnected(ToolFailed):
+    """No connection came to stand, so that nothing was sent."""
 
 
 def _certificate_end(response: httpx2.Response) -> str:

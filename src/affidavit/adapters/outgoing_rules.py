@@ -27,17 +27,24 @@ NEVER: Final = tuple(
         "169.254.0.0/16",  # link-local: the metadata service of most clouds
         "100.100.100.200/32",  # Alibaba Cloud's
         "192.0.0.192/32",  # Oracle Cloud's
+        "168.63.129.16/32",  # Azure's wire server, an address that looks public
         "224.0.0.0/4",
         "240.0.0.0/4",
         "::/128",
         "fe80::/10",
         "fd00:ec2::254/128",  # Amazon's over IPv6
+        "fd20:ce::254/128",  # Google's
+        "64:ff9b:1::/48",  # a translator's own prefix (RFC 8215): nobody knows where it leads
+        "::ffff:0:0:0/96",  # translated addresses (RFC 2765)
+        "2001::/32",  # Teredo: a tunnel to an address that is not shown
         "ff00::/8",
     )
 )
 """Nothing that we want to read lives there."""
 
 NAT64: Final = ip_network("64:ff9b::/96")
+COMPATIBLE: Final = ip_network("::/96")
+"""Prefixes of IPv6 addresses whose last four bytes are an IPv4 address."""
 
 PORTS: Final = {"http": 80, "https": 443}
 
@@ -109,17 +116,29 @@ def bare(url: str) -> str:
 def check_host(place: Place, table: OutgoingTable) -> None:
     """Raises InputRefused (OUTGOING_UNLISTED) unless the host is listed."""
     listed = {entry.lower() for entry in table.hosts}
-    if not {place.host, f"{place.host}:{place.port}"} & listed:
+    if not _names_of(place) & listed:
+        full = f"[{place.host}]" if ":" in place.host else place.host
         raise _refused(
-            f"{place.host}:{place.port} is not listed as a place to connect to",
+            f"{full}:{place.port} is not listed as a place to connect to",
             "OUTGOING_UNLISTED",
-            f'add it: [outgoing] hosts = ["{place.host}:{place.port}"]',
+            f'add it: [outgoing] hosts = ["{full}:{place.port}"]',
         )
 
 
-def check_addresses(place: Place, found: Sequence[str], table: OutgoingTable) -> Address:
-    """The address to connect to. One bad address among several refuses the host: whoever mixes
-    them hopes that the second try goes inside. Raises InputRefused (OUTGOING_REFUSED)."""
+def _names_of(place: Place) -> frozenset[str]:
+    """The ways in which a place is listed: with its port or without; an IPv6 address with a port
+    stands in brackets, as in a URL, since its own digits could be one."""
+    if ":" in place.host:
+        return frozenset({place.host, f"[{place.host}]", f"[{place.host}]:{place.port}"})
+    return frozenset({place.host, f"{place.host}:{place.port}"})
+
+
+def check_addresses(
+    place: Place, found: Sequence[str], table: OutgoingTable
+) -> tuple[Address, ...]:
+    """The addresses to connect to, at least one. One bad address among several refuses the host:
+    whoever mixes them hopes that the second try goes inside. Raises InputRefused
+    (OUTGOING_REFUSED)."""
     addresses = [_unwrapped(ip_address(text.partition("%")[0])) for text in found]
     if not addresses:
         raise _refused(f"{place.host} has no address", "OUTGOING_REFUSED", "check the name")
@@ -130,7 +149,7 @@ def check_addresses(place: Place, found: Sequence[str], table: OutgoingTable) ->
                 "OUTGOING_REFUSED",
                 "list its network: [outgoing] networks; link-local addresses never",
             )
-    return addresses[0]
+    return tuple(dict.fromkeys(addresses))
 
 
 def _may_reach(address: Address, place: Place, table: OutgoingTable) -> bool:
@@ -138,12 +157,18 @@ def _may_reach(address: Address, place: Place, table: OutgoingTable) -> bool:
         return False
     if address.is_global:
         return True
-    literal = str(address)
-    if literal == place.host:  # listed by its number
-        return True
-    if literal in {entry.rpartition(":")[0] or entry for entry in table.hosts} | set(table.hosts):
+    if str(address) == place.host or _is_listed(address, table):  # by its number
         return True
     return any(address in ip_network(text) for text in table.networks)
+
+
+def _is_listed(address: Address, table: OutgoingTable) -> bool:
+    """Whether some entry is this very address, with a port or without."""
+    literal = str(address)
+    written = f"[{literal}]" if address.version == 6 else literal
+    return any(
+        entry in {literal, written} or entry.rpartition(":")[0] == written for entry in table.hosts
+    )
 
 
 def _unwrapped(address: Address) -> Address:
@@ -153,7 +178,7 @@ def _unwrapped(address: Address) -> Address:
             return address.ipv4_mapped
         if address.sixtofour is not None:
             return address.sixtofour
-        if address in NAT64:
+        if address in NAT64 or (address in COMPATIBLE and int(address) > 1):
             return IPv4Address(int(address) & 0xFFFFFFFF)
     return address
 

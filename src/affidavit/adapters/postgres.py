@@ -165,7 +165,7 @@ class PostgresLookup:
         place = Place("postgres", table.host.lower(), table.port)
         check_host(place, self._outgoing)
         found = await self._resolve(place.host, place.port)
-        address = str(check_addresses(place, found, self._outgoing))
+        address = str(check_addresses(place, found, self._outgoing)[0])
         milliseconds = str(int(table.timeout_s * 1000))
         connection: Any = await asyncpg.connect(
             host=table.host if table.tls == "verify-full" else address,

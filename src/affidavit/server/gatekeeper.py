@@ -4,7 +4,8 @@ In this order, each refusal before anything that costs more: the head's size and
 the Host (a foreign name that resolves to this machine is no way in), who asks (401), whether that
 route is for them (403; what is no route looks the same to everybody who has no key), whether
 another site sent it (Origin, CSRF token), how many are under way (429), how large the body is
-(413). Only then does the application see it.
+(413; `bodies`). Only then does the application see it. What breaks there although nobody foresaw
+it is answered here, too: a problem document, and a line of the log that has the request's id.
 """
 
 from __future__ import annotations
@@ -17,22 +18,30 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from typing import Final
 from urllib.parse import urlsplit
 
-import anyio
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from affidavit.contract.errors import AffidavitError
+from affidavit.server.bodies import Held, read_body, replay
 from affidavit.server.connections import HEAD_BYTES_MAX, head_too_large
 from affidavit.server.keyring import Keyring
+from affidavit.server.logbook import LOGGER, place_of
 from affidavit.server.permits import Access, Principal, Role, permit_of
-from affidavit.server.problems import Problem, not_found, problem_of, problem_response
+from affidavit.server.problems import (
+    Problem,
+    fault_of_ours,
+    not_found,
+    problem_of,
+    problem_response,
+)
 from affidavit.server.sessions import (
     COOKIE,
     CSRF_HEADER,
@@ -41,19 +50,6 @@ from affidavit.server.sessions import (
     Sessions,
     is_csrf_right,
 )
-
-BODY_BYTES_MAX: Final = 64 * 1024
-"""A question, a decision: what a person types."""
-
-LARGE_BODIES: Final[Mapping[str, int]] = {
-    "/api/v1/gate": 8 * 1024 * 1024,
-    "/hooks/": 1024 * 1024,
-    "/api/v1/chat": 256 * 1024,
-}
-"""Paths whose bodies are more than that: an answer with its tool calls, a storm of alerts."""
-
-BODY_WAIT_S: Final = 20.0
-"""A body that trickles in is not waited for."""
 
 UNDER_WAY_MAX: Final = 256
 UNDER_WAY_OF_TENANT_MAX: Final = 128
@@ -122,6 +118,25 @@ class Door:
     bearer: Callable[[str], Awaitable[Principal | None]] | None = None
     unknown: Unknown = lambda _: None
     under_way: Counter[str] = field(default_factory=Counter)
+    held: Held = field(default_factory=Held)
+
+    @contextmanager
+    def place_for(self, tenant: str) -> Iterator[None]:
+        """A place among the requests under way. Raises Problem (429) where there is none."""
+        places = self.under_way
+        if places[tenant] >= UNDER_WAY_OF_TENANT_MAX or places.total() >= UNDER_WAY_MAX:
+            raise Problem(
+                429,
+                "REQUESTS_TOO_MANY",
+                "too many requests are under way",
+                hint="come again in a moment",
+                headers={"retry-after": "1"},
+            )
+        places[tenant] += 1
+        try:
+            yield
+        finally:
+            places[tenant] -= 1
 
     async def identify(self, scope: Scope, headers: Headers) -> tuple[Principal | None, bool]:
         """Who asks, and whether a cookie says so. Raises Problem (401) for a credential that is
@@ -187,7 +202,7 @@ class Gatekeeper:
             return
         scope.setdefault("state", {})
         request_id = scope["state"]["request_id"] = secrets.token_hex(8)
-        began_s, sent = time.monotonic(), [500]
+        began_s, sent = time.monotonic(), [0]
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -200,34 +215,39 @@ class Gatekeeper:
 
         try:
             await self._let_in(scope, receive, guarded)
+        except Exception as error:
+            told = {"request_id": request_id, "code": "INTERNAL_FAILURE"}
+            LOGGER.error("%s at %s", type(error).__name__, place_of(error), extra=told)
+            if sent[0]:  # a part of the answer is out: the connection ends within it
+                raise
+            await problem_response(fault_of_ours(), scope["path"])(scope, receive, guarded)
         finally:
             who: Principal | None = scope["state"].get("principal")
             route = getattr(scope.get("route"), "path", "-")
             elapsed_s = time.monotonic() - began_s
             tenant = None if who is None else who.tenant
-            self.note(scope["method"], route, sent[0], elapsed_s, tenant)
+            self.note(scope["method"], route, sent[0] or 500, elapsed_s, tenant)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, path = Headers(scope=scope), scope["path"]
-        try:
-            check_head(scope, headers)
-            check_host(headers, self.door.hosts)
-            needed = permit_of(scope["method"], path)
-            tenant = await self._permit(scope, headers, needed)
-            body = await _read_body(scope, headers, receive)
-        except AffidavitError as error:
-            problem = problem_of(error)
-            shown = self.door.unknown(scope) if problem.status == 401 else None
-            await (shown or problem_response(problem, path))(scope, receive, send)
-            return
-        if path.endswith("/events") or path == "/api/v1/chat":  # streams have a bound of their own
-            await self.app(scope, _replay(body, receive), send)
-            return
-        self.door.under_way[tenant] += 1
-        try:
-            await self.app(scope, _replay(body, receive), send)
-        finally:
-            self.door.under_way[tenant] -= 1
+        with ExitStack() as held:
+            try:
+                check_head(scope, headers)
+                check_host(headers, self.door.hosts)
+                needed = permit_of(scope["method"], path)
+                tenant = await self._permit(scope, headers, needed)
+                place = held.enter_context(ExitStack())
+                place.enter_context(self.door.place_for(tenant))
+                room = held.enter_context(self.door.held.room_for(tenant))
+                body = await read_body(scope, headers, receive, room)
+            except AffidavitError as error:
+                problem = problem_of(error)
+                shown = self.door.unknown(scope) if problem.status == 401 else None
+                await (shown or problem_response(problem, path))(scope, receive, send)
+                return
+            if path.endswith("/events") or path == "/api/v1/chat":  # a bound of their own
+                place.close()
+            await self.app(scope, replay(body, receive), send)
 
     async def _permit(self, scope: Scope, headers: Headers, needed: Role | Access | None) -> str:
         """The tenant for whom the request is counted. Raises Problem."""
@@ -256,15 +276,6 @@ class Gatekeeper:
                 raise Problem(
                     403, "CSRF_TOKEN_WRONG", f"{CSRF_HEADER} is wrong", hint="reload the page"
                 )
-        under_way = self.door.under_way
-        if under_way[who.tenant] >= UNDER_WAY_OF_TENANT_MAX or under_way.total() >= UNDER_WAY_MAX:
-            raise Problem(
-                429,
-                "REQUESTS_TOO_MANY",
-                "too many requests are under way",
-                hint="come again in a moment",
-                headers={"retry-after": "1"},
-            )
         return who.tenant
 
 
@@ -278,6 +289,14 @@ def check_head(scope: Scope, headers: Headers) -> None:
     for name in ONCE:
         if len(headers.getlist(name)) > 1:
             raise Problem(400, "HEADER_REPEATED", f"{name} came twice", hint="send it once")
+    if "content-length" in headers and "transfer-encoding" in headers:
+        raise Problem(  # RFC 9112, 6.1: a proxy before us may believe the other one
+            400,
+            "BODY_AMBIGUOUS",
+            "the body's length is told in two ways",
+            hint="send Content-Length or Transfer-Encoding, not both",
+            headers={"connection": "close"},
+        )
 
 
 def check_host(headers: Headers, hosts: frozenset[str]) -> None:
@@ -334,51 +353,3 @@ def _unauthorized(message: str) -> Problem:
         hint="send Authorization: Bearer KEY; affidavit keys create makes one",
         headers={"www-authenticate": 'Bearer realm="affidavit"'},
     )
-
-
-def _too_large(most: int) -> Problem:
-    return Problem(
-        413, "BODY_TOO_LARGE", f"the body may have {most} bytes", hint="send less at once"
-    )
-
-
-async def _read_body(scope: Scope, headers: Headers, receive: Receive) -> bytes:
-    """The whole body. Raises Problem for one that is too large, or trickles in."""
-    path = scope["path"]
-    most = next((n for start, n in LARGE_BODIES.items() if path.startswith(start)), BODY_BYTES_MAX)
-    declared = headers.get("content-length", "")
-    if declared.isdecimal() and int(declared[:20]) > most:
-        raise _too_large(most)
-    if not declared and "transfer-encoding" not in headers:
-        return b""
-    parts, size = [], 0
-    with anyio.move_on_after(BODY_WAIT_S):
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise Problem(400, "BODY_CUT_OFF", "the body was cut off", hint="send it again")
-            part = message.get("body", b"")
-            size += len(part)
-            if size > most:
-                raise _too_large(most)
-            parts.append(part)
-            if not message.get("more_body", False):
-                return b"".join(parts)
-    raise Problem(408, "BODY_TOO_SLOW", "the body did not come in time", hint="send it again")
-
-
-def _replay(body: bytes, receive: Receive) -> Receive:
-    """Give the application the body that was read, and then what still comes: a disconnect."""
-    given = False
-
-    async def next_message() -> Message:
-        nonlocal given
-        if given:
-            while True:
-                message = await receive()
-                if message["type"] != "http.request":
-                    return message
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return next_message

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Final
 
 LOGGER: Final = logging.getLogger("affidavit.server")
@@ -35,6 +37,12 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             line["error"] = record.exc_info[0].__name__  # its text may hold anything
         return json.dumps(line)
+
+
+def place_of(error: BaseException) -> str:
+    """Where in the code it broke, `file:line`: what a log may say of an exception."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "nowhere"
 
 
 def open_log(level: str = "INFO") -> None:

@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from affidavit.contract.errors import AffidavitError, InputRefused, RecordFailed
+from affidavit.server.logbook import LOGGER, place_of
 from affidavit.server.permits import methods_of
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -110,7 +111,14 @@ def problem_of(error: AffidavitError) -> Problem:
                 headers={"retry-after": "5"},
             )
         case _:
-            return Problem(500, "INTERNAL_FAILURE", "a fault of ours", hint="see the log")
+            return fault_of_ours()
+
+
+def fault_of_ours() -> Problem:
+    """What a client is told of a fault that is neither theirs nor the store's."""
+    return Problem(
+        500, "INTERNAL_FAILURE", "a fault of ours", hint="the log has it under x-request-id"
+    )
 
 
 def not_found() -> Problem:
@@ -155,7 +163,11 @@ def answer_problems(app: FastAPI) -> None:
         return request.url.path
 
     async def ours(request: Request, error: Any) -> Response:
-        return problem_response(problem_of(error), path(request))
+        problem = problem_of(error)
+        if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            told = {"request_id": request.state.request_id, "code": problem.code}
+            LOGGER.error("%s at %s", type(error).__name__, place_of(error), extra=told)
+        return problem_response(problem, path(request))
 
     async def http(request: Request, error: Any) -> Response:
         return problem_response(_of_http(error, path(request)), path(request))

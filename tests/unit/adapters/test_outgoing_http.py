@@ -17,7 +17,13 @@ from affidavit.adapters.outgoing_http import (
     expect_ok,
     resolve_by_system,
 )
-from affidavit.adapters.outgoing_rules import OutgoingTable, bare, check_addresses, place_of
+from affidavit.adapters.outgoing_rules import (
+    OutgoingTable,
+    bare,
+    check_addresses,
+    check_host,
+    place_of,
+)
 from affidavit.contract.errors import InputRefused, ToolFailed
 from tests.support.http_stage import Reply, Seen, stage
 
@@ -88,6 +94,82 @@ async def test_a_name_that_changes_its_mind_is_asked_once_and_its_address_is_kep
     assert (asked, len(there.seen)) == (1, 3)
 
 
+async def test_a_place_that_moved_is_looked_up_and_checked_anew_after_a_failure() -> None:
+    """A receiver behind changing addresses is found again by a service that runs for weeks. The
+    new address is checked like the first one: a name that turned inwards is refused."""
+    found = ["127.0.0.2"]
+
+    async def moving(_: str, __: int) -> list[str]:
+        return found
+
+    with stage(lambda _: Reply()) as there:
+        call = HttpCall("x", f"http://moving.example:{there.port}/")
+        async with way_out("moving.example", networks=("127.0.0.0/8",), resolve=moving) as http:
+            with pytest.raises(ToolFailed) as failed:
+                await http.send(call)
+            assert failed.value.code == "SOURCE_UNAVAILABLE"
+            found = ["127.0.0.1"]
+            assert (await http.send(call)).status == 200
+            found = ["10.0.0.1"]
+            assert (await http.send(call)).status == 200, "what answers is not looked up again"
+    async with way_out("moving.example", networks=("127.0.0.0/8",), resolve=moving) as http:
+        found = ["127.0.0.2"]
+        with pytest.raises(ToolFailed):
+            await http.send(call)
+        found = ["169.254.169.254"]
+        with pytest.raises(InputRefused) as refused:
+            await http.send(call)
+    assert refused.value.code == "OUTGOING_REFUSED"
+
+
+async def test_of_several_addresses_one_that_answers_is_taken_and_kept() -> None:
+    """`localhost` is ::1 and 127.0.0.1, and the server listens on one of them."""
+
+    async def both(_: str, __: int) -> list[str]:
+        return ["::1", "127.0.0.1"]
+
+    with stage(lambda _: Reply()) as there:
+        call = HttpCall("x", f"http://localhost:{there.port}/", method="POST", body=b"once")
+        networks = ("127.0.0.0/8", "::1/128")
+        async with way_out("localhost", networks=networks, resolve=both) as http:
+            for _ in range(2):
+                assert (await http.send(call)).status == 200
+    assert [seen.body for seen in there.seen] == [b"once", b"once"]
+
+
+@pytest.mark.parametrize("listed", ["[::1]:9090", "[::1]", "::1"])
+def test_an_ipv6_address_is_listed_as_a_url_has_it(listed: str) -> None:
+    table = OutgoingTable(hosts=(listed,))
+    place = place_of("http://[::1]:9090/")
+    check_host(place, table)
+    assert [str(one) for one in check_addresses(place, ["::1"], table)] == ["::1"]
+    if listed.endswith("]:9090"):
+        with pytest.raises(InputRefused, match=r"\[::1\]:9091"):
+            check_host(place_of("http://[::1]:9091/"), table)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["2130706433", "0177.0.0.1", "0x7f.0.0.1", "127.1", "0x7f000001", "2852039166",
+     "0251.254.169.254", "169.254.43518",
+     "[::ffff:127.0.0.1]", "[::ffff:a9fe:a9fe]", "localhost.", "127.0.0.1."],
+)  # fmt: skip
+async def test_no_other_spelling_of_an_address_leads_inwards(host: str) -> None:
+    """Decimal, octal, hexadecimal, short and mapped forms: not listed by what is listed, and where
+    they are listed themselves, refused by where they lead."""
+    with stage(lambda _: Reply()) as there:
+        url = f"http://{host}:{there.port}/"
+        async with way_out("127.0.0.1", "169.254.169.254", "localhost") as http:
+            with pytest.raises(InputRefused) as refused:
+                await http.send(HttpCall("x", url))
+            assert refused.value.code == "OUTGOING_UNLISTED"
+        async with way_out(place_of(url).host) as http:
+            with pytest.raises((InputRefused, ToolFailed)) as listed:
+                await http.send(HttpCall("x", url))
+            assert listed.value.code in {"OUTGOING_REFUSED", "SOURCE_UNAVAILABLE"}
+    assert there.seen == []
+
+
 async def test_one_bad_address_among_good_ones_refuses_the_name() -> None:
     async def mixed(_: str, __: int) -> list[str]:
         return ["93.184.215.14", "10.0.0.8"]
@@ -109,6 +191,13 @@ async def test_one_bad_address_among_good_ones_refuses_the_name() -> None:
         "100.100.100.200",
         "0.0.0.0",
         "224.0.0.1",
+        "::a9fe:a9fe",  # IPv4-compatible, deprecated
+        "::169.254.169.254",
+        "64:ff9b:1::a9fe:a9fe",  # NAT64 of a local prefix (RFC 8215)
+        "::ffff:0:a9fe:a9fe",  # SIIT (RFC 2765)
+        "2001:0:a9fe:a9fe::1",  # Teredo: whoever is behind it is not to be told from its name
+        "::ffff:100.100.100.200",
+        "255.255.255.255",
     ],
 )
 def test_metadata_addresses_are_refused_whatever_is_listed(address: str) -> None:
@@ -124,7 +213,7 @@ def test_private_addresses_need_their_network_listed(address: str) -> None:
     with pytest.raises(InputRefused):
         check_addresses(place, [address], OutgoingTable(hosts=("inside.example",)))
     listed = OutgoingTable(hosts=("inside.example",), networks=("0.0.0.0/0", "::/0"))
-    assert str(check_addresses(place, [address], listed)) == address
+    assert [str(one) for one in check_addresses(place, [address], listed)] == [address]
 
 
 async def test_a_redirect_is_not_followed_and_no_credential_goes_along() -> None:
