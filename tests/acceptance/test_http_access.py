@@ -62,6 +62,7 @@ def ask(
     """One request to a route, with its placeholders filled in."""
     method, path = route
     filled = path.replace("{run_id}", run_id).replace("{tool_call_id}", "call_0001")
+    filled = filled.replace("{delivery_id}", "dlv_0")
     body = {"json": BODIES[path]} if path in BODIES else {}
     return api.request(method, filled.replace("{path:path}", "console.css"), **body, **more)
 
@@ -118,6 +119,13 @@ def test_lists_are_of_one_tenant(house: Served, run_id: str) -> None:
     assert theirs.get("/api/v1/runs").json()["runs"] == []
     problem(theirs.get("/api/v1/runs", params={"before": run_id}), 404, "NOT_FOUND")
     assert theirs.get("/api/v1/approvals").json() == {"approvals": []}
+
+
+def test_every_id_in_a_path_is_tried_from_another_tenant() -> None:
+    """Ids of runs and their calls above; ids of deliveries in `test_http_deliveries`. A new kind of
+    id has to be added to one of them."""
+    named = {name for (_, path), _ in ROUTES for name in re.findall(r"{(\w+)", path)}
+    assert named == {"run_id", "tool_call_id", "delivery_id", "path"}
 
 
 def test_what_is_open_is_a_short_list() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import anyio
 import pytest
 
 from affidavit.adapters.delivery_senders import open_senders
@@ -18,12 +20,13 @@ from affidavit.adapters.memory_store import MemoryStore
 from affidavit.adapters.outgoing_http import OutgoingHttp
 from affidavit.adapters.outgoing_rules import OutgoingTable
 from affidavit.adapters.sqlite_incidents import SqliteIncidents
+from affidavit.adapters.system_clock import SystemClock
 from affidavit.adapters.webhook_signature import is_signed
 from affidavit.application.couriers import Courier, Trouble
 from affidavit.application.deliveries import ATTEMPTS_MAX, DeliveryPlan, Destination, Route
-from affidavit.contract.errors import InputRefused
+from affidavit.contract.errors import InputRefused, RecordFailed
 from affidavit.diagnose import drive, start
-from affidavit.ports.incidents import GroupAsk, GroupLimits, Sender
+from affidavit.ports.incidents import Delivery, GroupAsk, GroupLimits, Outcome, Sender
 from affidavit.ports.store import Store
 from affidavit.testing.virtual_clock import VirtualClock
 from affidavit.wiring import incident_world, request_of
@@ -182,6 +185,81 @@ async def test_what_cannot_be_delivered_is_a_dead_letter_to_see_and_to_send_agai
             assert [item.id for item in await told.book.deliveries("acme", "delivered")] == [
                 dead.id
             ]
+
+
+async def test_a_receiver_that_hangs_holds_up_nobody_else() -> None:
+    """Forty incidents wait for a receiver that says nothing; the other receiver is told each of
+    them while the first one still hangs."""
+    opened, heard = threading.Event(), threading.Semaphore(0)
+
+    def answer(asked: Seen) -> Reply:
+        if asked.path == "/hook":
+            opened.wait(60)
+        else:
+            heard.release()
+        return Reply(body=b'{"ok": true, "ts": "17.1"}')
+
+    book, clock = SqliteIncidents(None), SystemClock()
+    now_us = int(time.time() * 1e6)
+    with stage(answer) as there:
+        tables: dict[str, WebhookTable | SlackTable] = {
+            name: WebhookTable(type="webhook", url=f"{there.url}/{name}", secret_env=("KEY",))
+            for name in ("hook", "other")
+        }
+        http = OutgoingHttp(OutgoingTable(hosts=(f"127.0.0.1:{there.port}",)))
+        senders = open_senders(tables, http, ENVIRONMENT)
+        courier = Courier(book, book, MemoryStore(), DeliveryPlan(), senders, clock)
+        for number in range(40):
+            both = [
+                Delivery(
+                    f"{place}-{number}", "acme", f"run_{number}", f"k{number}", place, "result",
+                    "{}", now_us + number, next_us=now_us,
+                )
+                for place in ("hook", "other")
+            ]  # fmt: skip
+            await book.put(f"run_{number}", "result", both)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(courier.serve)
+            for _ in range(40):
+                assert await anyio.to_thread.run_sync(heard.acquire, True, 30.0)
+            assert not opened.is_set()
+            waits = await book.counts("acme")
+            assert waits["pending"] >= 40
+            opened.set()
+            with anyio.fail_after(30):
+                while (await book.counts("acme"))["delivered"] < 80:  # noqa: ASYNC110 - a store's
+                    await anyio.sleep(0.05)
+            courier.stop()
+            tasks.cancel_scope.cancel()
+        await http.close()
+        await book.close()
+    paths = [(seen.path, seen.headers["affidavit-delivery"]) for seen in there.seen]
+    assert len(paths) == len(set(paths)) == 80, "each was sent once"
+
+
+@pytest.mark.spec("L5")
+async def test_an_attempt_whose_end_is_not_recorded_is_made_again_and_ends_nothing_else(
+    ended: tuple[Store, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk is full for a moment: the courier goes on, and says so. The receiver sees the same
+    id twice."""
+    inner, failures = SqliteIncidents.settle, iter([True])
+
+    async def settle(self: SqliteIncidents, delivery_id: str, outcome: Outcome) -> None:
+        if next(failures, False):
+            raise RecordFailed("the disk is full")
+        await inner(self, delivery_id, outcome)
+
+    monkeypatch.setattr(SqliteIncidents, "settle", settle)
+    with stage(lambda _: Reply()) as there:
+        async with post(ended, there, Route(to=("hook",), observations=False)) as told:
+            await told.rounds(3)
+            assert [trouble.code for trouble in told.troubles] == [RecordFailed("x").code]
+            await told.rounds(3, 121.0)
+            assert (await told.book.counts("acme"))["delivered"] == 1
+    ids = [seen.headers["affidavit-delivery"] for seen in there.seen]
+    assert len(ids) == 2
+    assert len(set(ids)) == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410])

@@ -162,7 +162,8 @@ def served(
     Keyring(told.keys).make()
     house = build_house(told, store or MemoryStore())
     if plan is not None:
-        add_hooks(house, open_hooks(plan, house.store, house.engine.wake))
+        hooks = open_hooks(plan, house.store, house.engine.wake, house.meters.note_delivery)
+        add_hooks(house, hooks)
     if environment is not None:
         add_issuer(house, environment)
     listening = socket.create_server(("127.0.0.1", 0))

@@ -10,10 +10,10 @@ import json
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final, TypeVar, get_args
 
 from anyio import CancelScope, to_thread
 
@@ -155,14 +155,29 @@ class SqliteIncidents:
 
         await self._write(work)
 
-    async def take(self, now_us: int, until_us: int, limit: int = 20) -> tuple[Delivery, ...]:
+    async def due(self, now_us: int) -> tuple[str, ...]:
+        """See `Outbox.due`."""
+
+        def work(connection: sqlite3.Connection) -> tuple[str, ...]:
+            found = connection.execute(
+                "SELECT DISTINCT destination FROM deliveries"
+                " WHERE state = 'pending' AND next_us <= ? ORDER BY destination",
+                (now_us,),
+            )
+            return tuple(str(row[0]) for row in found)
+
+        return await self._do(work)
+
+    async def take(
+        self, destination: str, now_us: int, until_us: int, limit: int = 20
+    ) -> tuple[Delivery, ...]:
         """See `Outbox.take`."""
 
         def work(connection: sqlite3.Connection) -> tuple[Delivery, ...]:
             found = connection.execute(
                 f"SELECT {_DELIVERY} FROM deliveries WHERE state = 'pending' AND next_us <= ?"  # noqa: S608 -- our names
-                " ORDER BY created_us, kind, id LIMIT ?",
-                (now_us, limit),
+                " AND destination = ? ORDER BY created_us, kind, id LIMIT ?",
+                (now_us, destination, limit),
             ).fetchall()
             for row in found:
                 connection.execute(
@@ -207,6 +222,16 @@ class SqliteIncidents:
                 (tenant, state, state, min(limit, LISTED_MAX)),
             )
             return tuple(Delivery(*row) for row in found)
+
+        return await self._do(work)
+
+    async def counts(self, tenant: str) -> Mapping[DeliveryState, int]:
+        """See `Outbox.counts`."""
+
+        def work(connection: sqlite3.Connection) -> Mapping[DeliveryState, int]:
+            sql = "SELECT state, count(*) FROM deliveries WHERE tenant = ? GROUP BY state"
+            found = dict(connection.execute(sql, (tenant,)))
+            return {state: int(found.get(state, 0)) for state in get_args(DeliveryState)}
 
         return await self._do(work)
 

@@ -43,11 +43,15 @@ from affidavit.progress.selection import SeenCall, select_facts
 ROUND_S: Final = 1.0
 """Between two rounds; an observation is due within ten seconds."""
 
+ATTEMPT_S: Final = 60.0
+"""Of one attempt, however many messages it has."""
+
 ATTEMPT_LEASE_US: Final = 120_000_000
-"""An attempt takes a minute at most; after two, its process is gone and another may try."""
+"""Twice that: after it, the process is gone and another may try."""
 
 AT_ONCE: Final = 8
-"""Attempts side by side; a destination that hangs holds one of them."""
+"""Attempts side by side at one destination. So many are taken at a time: all of them are over
+before their lease is."""
 
 FACTS_MAX: Final = 5
 """Of a first observation."""
@@ -74,46 +78,66 @@ class Courier:
     senders: Mapping[str, Sender]
     clock: Clock
     tell: Callable[[Trouble], None] | None = None
+    count: Callable[[str], None] | None = None  # delivered, pending (again) or dead: each attempt
     _stopped: bool = field(default=False)
 
     async def serve(self) -> None:
         """Round after round, until `stop`. What goes wrong is told, and tried again."""
-        while not self._stopped:
+        busy: set[str] = set()
+
+        async def carry(destination: str) -> None:
             try:
-                await self.make_round()
+                while not self._stopped and await self._deliver_to(destination):
+                    pass
             except AffidavitError as error:
-                self._say("outbox", error.code)
-            await self.clock.sleep(ROUND_S)
+                self._say(destination, error.code)
+            finally:
+                busy.discard(destination)
+
+        async with anyio.create_task_group() as tasks:
+            while not self._stopped:
+                try:
+                    await self._gather_all()
+                    for destination in await self.outbox.due(to_us(self.clock.now())):
+                        if destination not in busy:
+                            busy.add(destination)
+                            tasks.start_soon(carry, destination)
+                except AffidavitError as error:
+                    self._say("outbox", error.code)
+                await self.clock.sleep(ROUND_S)
 
     def stop(self) -> None:
         """No further round begins."""
         self._stopped = True
 
-    async def make_round(self) -> int:
-        """Gather, then deliver. Returns how many attempts were made."""
+    async def make_round(self) -> None:
+        """Gather, then make one attempt at what is due, and wait for all of them."""
+        await self._gather_all()
+        async with anyio.create_task_group() as tasks:
+            for destination in await self.outbox.due(to_us(self.clock.now())):
+                tasks.start_soon(self._deliver_to, destination)
+
+    async def _gather_all(self) -> None:
         for run in await self.book.unsettled():
             try:
                 await self._gather(run)
             except (InputRefused, RecordFailed) as error:
                 self._say(run.run_id, error.code)
+
+    async def _deliver_to(self, destination: str) -> int:
+        """Attempts at what is due there, side by side. Returns how many were taken."""
         now_us = to_us(self.clock.now())
-        due = await self.outbox.take(now_us, now_us + ATTEMPT_LEASE_US)
-        limiter = anyio.CapacityLimiter(AT_ONCE)
-
-        async def deliver(delivery: Delivery) -> None:
-            async with limiter:
-                await self._deliver(delivery)
-
+        due = await self.outbox.take(destination, now_us, now_us + ATTEMPT_LEASE_US, AT_ONCE)
         async with anyio.create_task_group() as tasks:
-            # A thread's first message goes before the others of its incident and destination.
-            begun: set[tuple[str, str]] = set()
+            # A thread's first message goes before the others of its incident.
+            begun: set[str] = set()
             for delivery in due:
-                place = (delivery.destination, f"{delivery.tenant}:{delivery.key}")
-                if place in begun:
+                incident = f"{delivery.tenant}:{delivery.key}"
+                if incident in begun:
                     await self._postpone(delivery, now_us)
                 else:
-                    begun.add(place)
-                    tasks.start_soon(deliver, delivery)
+                    begun.add(incident)
+                    tasks.start_soon(self._try, delivery)
         return len(due)
 
     async def _gather(self, run: IncidentRun) -> None:
@@ -138,6 +162,13 @@ class Courier:
         """Back to the next round, without having been an attempt."""
         await self.outbox.postpone(delivery.id, now_us)
 
+    async def _try(self, delivery: Delivery) -> None:
+        """One attempt. Where its end cannot be recorded it is made again once its lease is over."""
+        try:
+            await self._deliver(delivery)
+        except AffidavitError as error:
+            self._say(f"{delivery.destination} {delivery.id}", error.code)
+
     async def _deliver(self, delivery: Delivery) -> None:
         sender = self.senders.get(delivery.destination)
         now = self.clock.now()
@@ -146,11 +177,15 @@ class Courier:
         else:
             incident = f"{delivery.tenant}:{delivery.key}"  # no two tenants share a thread
             thread = await self.outbox.thread(delivery.destination, incident)
-            sent = await sender.send(delivery, now.timestamp(), thread)
+            sent = Sent("TIMEOUT")
+            with anyio.move_on_after(ATTEMPT_S):
+                sent = await sender.send(delivery, now.timestamp(), thread)
             if sent.thread and thread is None:
                 await self.outbox.begin_thread(delivery.destination, incident, sent.thread)
         outcome: Outcome = outcome_of(sent, delivery.attempts, to_us(self.clock.now()))
         await self.outbox.settle(delivery.id, outcome)
+        if self.count is not None:
+            self.count(outcome.state)
         if sent.code:
             self._say(f"{delivery.destination} {delivery.id}", sent.code)
 

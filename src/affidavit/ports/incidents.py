@@ -151,8 +151,15 @@ class Outbox(Protocol):
         """
         ...
 
-    async def take(self, now_us: int, until_us: int, limit: int = 20) -> tuple[Delivery, ...]:
-        """Deliveries that are due, oldest first; nobody else is given them before `until_us`."""
+    async def due(self, now_us: int) -> tuple[str, ...]:
+        """The destinations for which something is due."""
+        ...
+
+    async def take(
+        self, destination: str, now_us: int, until_us: int, limit: int = 20
+    ) -> tuple[Delivery, ...]:
+        """A destination's deliveries that are due, oldest first; nobody else is given them before
+        `until_us`."""
         ...
 
     async def settle(self, delivery_id: str, outcome: Outcome) -> None:
@@ -167,6 +174,10 @@ class Outbox(Protocol):
         self, tenant: str, state: DeliveryState | None = None, limit: int = 50
     ) -> tuple[Delivery, ...]:
         """That tenant's deliveries, newest first."""
+        ...
+
+    async def counts(self, tenant: str) -> Mapping[DeliveryState, int]:
+        """How many of that tenant's deliveries are in each state."""
         ...
 
     async def resend(self, tenant: str, delivery_id: str, now_us: int) -> bool:

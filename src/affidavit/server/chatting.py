@@ -33,6 +33,7 @@ from affidavit.server.driving import think
 from affidavit.server.house import House
 from affidavit.server.intake import (
     INCIDENT_NAME,
+    SINCE,
     Asked,
     StartRun,
     Taken,
@@ -45,8 +46,6 @@ from affidavit.server.intake import (
 from affidavit.server.permits import Principal
 from affidavit.server.problems import Problem
 from affidavit.wiring import ChatPlace, chat_world, incident_in
-
-SINCE: Final = r"^[0-9]{1,5}[smh]$"
 
 TURNS_SHOWN_MAX: Final = 50
 """Turns of one conversation that are listed; a longer one is several."""

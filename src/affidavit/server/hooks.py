@@ -19,6 +19,7 @@ from affidavit.diagnose import World, start
 from affidavit.ports.store import Store
 from affidavit.server.driving import think
 from affidavit.server.logbook import LOGGER
+from affidavit.server.watching import Watch
 from affidavit.settings import Settings
 from affidavit.wiring import Listen, LiveOrder, live_world, new_run_id
 
@@ -41,6 +42,7 @@ class Hooks:
     courier: Courier
     http: OutgoingHttp
     pagerduty_secrets: tuple[str, ...]
+    watch: Watch
 
     def open_world(
         self, request: AgentRequest, listen: Listen
@@ -58,8 +60,14 @@ class Hooks:
             await self.http.close()
 
 
-def open_hooks(plan: HookPlan, store: Store, wake: Callable[[], None]) -> Hooks:
-    """The hooks over a store. `wake` tells the engine that a run is there.
+def open_hooks(
+    plan: HookPlan,
+    store: Store,
+    wake: Callable[[], None],
+    count: Callable[[str], None] | None = None,
+) -> Hooks:
+    """The hooks over a store. `wake` tells the engine that a run is there, `count` is told how each
+    attempt to deliver ended.
 
     Raises InputRefused for a destination or a secret that is not there: a service that could not
     deliver, or not check who posts, does not start.
@@ -87,11 +95,12 @@ def open_hooks(plan: HookPlan, store: Store, wake: Callable[[], None]) -> Hooks:
         open_senders(settings.delivery.destinations, http, environment),
         clock,
         _tell,
+        count,
     )
     secrets = tuple(
         read_secret(name, "", environment) for name in settings.alerts.pagerduty_secret_env
     )
-    return Hooks(plan, desk, courier, http, secrets)
+    return Hooks(plan, desk, courier, http, secrets, Watch(settings, environment))
 
 
 @asynccontextmanager

@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from affidavit.adapters.live_backends import no_backends
+from affidavit.application.alerts import LIVE
+from affidavit.application.chat import refuse_message
 from affidavit.application.gate import GateOrder, gate_request
+from affidavit.application.since import window_since
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
 from affidavit.contract.states import is_terminal
@@ -27,7 +33,14 @@ from affidavit.server.driving import think
 from affidavit.server.house import House
 from affidavit.server.permits import Principal
 from affidavit.server.problems import Problem
-from affidavit.wiring import gate_world, incident_world, new_run_id, request_of
+from affidavit.wiring import (
+    LiveOrder,
+    gate_world,
+    incident_world,
+    live_world,
+    new_run_id,
+    request_of,
+)
 
 QUESTION_CHARS_MAX: Final = 2_000
 """A question fits a paragraph; what is longer is a report already."""
@@ -41,11 +54,13 @@ INCIDENTS_MAX: Final = 500
 INCIDENT_NAME: Final = r"^[0-9A-Za-z][0-9A-Za-z_.-]{0,127}$"
 """One folder's name: no path, no link of ours leads out of the root."""
 
+SINCE: Final = r"^[0-9]{1,5}[smh]$"
+
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,200}")
 
 
 class StartRun(BaseModel):
-    """What a run is to do: a recorded incident, or a question to a configured source."""
+    """What a run is to do: a recorded incident, or what the live back ends show now."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -54,10 +69,14 @@ class StartRun(BaseModel):
         pattern=INCIDENT_NAME,
         description="the name of an incident folder under the configured root",
     )
-    source: str | None = Field(
-        default=None,
-        pattern=INCIDENT_NAME,
-        description="the name of a configured source; it needs a question",
+    live: bool = Field(
+        default=False, description="what goes on now, in the configured live back ends"
+    )
+    service: str | None = Field(
+        default=None, min_length=1, max_length=200, description="which service is in trouble (live)"
+    )
+    since: str | None = Field(
+        default=None, pattern=SINCE, description="since how long: 90s, 15m, 2h (live)"
     )
     question: str | None = Field(
         default=None,
@@ -115,8 +134,14 @@ async def take_run(house: House, asked: Asked, body: StartRun) -> Taken:
     if earlier is not None:
         return Taken(earlier, is_new=False)
     await refuse_flood(house, asked.who.tenant)
-    folder = folder_of(house, asked.who, body)
     settings = house.options.settings
+    if body.live:
+        request = _live_request(house, asked.who, run_id, body)
+        order = LiveOrder(request, settings, os.environ, probe=False)
+        async with live_world(order, house.store) as (bare, _):
+            world = think(bare, request, settings)
+            return await begin_run(house, asked, world, request, (asked.artifact,))
+    folder = folder_of(house, asked.who, body)
     async with incident_world(folder, house.store, settings=settings) as (bare, incident):
         told = request_of(
             incident,
@@ -131,6 +156,32 @@ async def take_run(house: House, asked: Asked, body: StartRun) -> Taken:
         request = AgentRequest.model_validate_json(content)
         world = think(bare, request, settings)
         return await begin_run(house, asked, world, request, (asked.artifact,))
+
+
+def _live_request(house: House, who: Principal, run_id: str, body: StartRun) -> AgentRequest:
+    """The request of a run over the live back ends. Raises Problem or InputRefused."""
+    if body.incident is not None:
+        raise _either()
+    if not house.options.settings.backends.names:
+        raise no_backends()
+    window = window_since(body.since or "", datetime.now(UTC))
+    if body.service is not None:
+        refuse_message(body.service.strip())
+    default = f"What is wrong with {body.service or 'the system'} since "
+    profile = body.limits or house.options.limits
+    told = AgentRequest(
+        run_id=run_id,
+        tenant=who.tenant,
+        question=_question(body) or f"{default}{window.start:%H:%M:%S} UTC?",
+        limits=house.options.settings.agent.limits.of(profile),
+        profile=profile,
+        window=window,
+        source=LIVE,
+        symptom_service=body.service,
+        requested_by=who.subject,
+        roles=tuple(sorted(who.roles)),
+    )
+    return AgentRequest.model_validate_json(canonical_json(told.model_dump(mode="json")))
 
 
 async def take_order(house: House, asked: Asked, order: GateOrder) -> Taken:
@@ -213,24 +264,28 @@ def _question(body: StartRun) -> str:
 
 
 def folder_of(house: House, who: Principal, body: StartRun) -> Path:
-    """The incident's folder. Raises Problem; a source by name is for whoever configures one."""
-    if (body.incident is None) == (body.source is None):
-        raise Problem(
-            422,
-            "REQUEST_INVALID",
-            "name an incident, or a source with a question",
-            hint='for example {"incident": "slow-storefront"}',
-        )
+    """The incident's folder. Raises Problem."""
+    if body.incident is None or body.service or body.since:
+        raise _either()
     root = house.incidents_of(who.tenant)
-    folder = None if root is None or body.incident is None else root / body.incident
+    folder = None if root is None else root / body.incident
     if folder is None or not (folder / "incident.yaml").is_file():
         raise Problem(
             422,
             "SOURCE_UNKNOWN",
-            "there is no incident or source of that name",
+            "there is no incident of that name",
             hint="GET /api/v1/incidents lists them",
         )
     return folder
+
+
+def _either() -> Problem:
+    return Problem(
+        422,
+        "REQUEST_INVALID",
+        "name an incident, or live with its service and since",
+        hint='for example {"incident": "slow-storefront"}, or {"live": true, "service": "web"}',
+    )
 
 
 def list_incidents(house: House, who: Principal) -> tuple[str, ...]:

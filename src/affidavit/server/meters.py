@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from affidavit.ports.incidents import DeliveryState
 
 LAG_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
@@ -21,6 +24,7 @@ class Meters:
     started: Counter = field(init=False)
     ended: Counter = field(init=False)
     troubles: Counter = field(init=False)
+    deliveries: Counter = field(init=False)
     event_lag_s: Histogram = field(init=False)
 
     def __post_init__(self) -> None:
@@ -39,6 +43,14 @@ class Meters:
         self.troubles = Counter(
             "affidavit_engine_troubles", "Runs that could not be driven", ("code",), registry=ours
         )
+        self.deliveries = Counter(
+            "affidavit_delivery_attempts",
+            "Attempts to deliver, by what came of it: delivered, pending (again) or dead",
+            ("state",),
+            registry=ours,
+        )
+        for state in get_args(DeliveryState):
+            self.deliveries.labels(state)
         self.event_lag_s = Histogram(
             "affidavit_stream_event_lag_seconds",
             "From an event's line in the journal to its write",
@@ -56,6 +68,10 @@ class Meters:
         """One request was answered."""
         self.requests.labels(method, route, str(status)).inc()
         self.request_s.labels(route).observe(elapsed_s)
+
+    def note_delivery(self, state: str) -> None:
+        """One attempt to deliver ended so."""
+        self.deliveries.labels(state).inc()
 
     def text(self) -> bytes:
         """Everything, as Prometheus reads it."""

@@ -86,6 +86,8 @@ PERMITS: Final[Mapping[tuple[str, str], Role | Access]] = MappingProxyType(
         ("GET", "/api/v1/approvals"): Role.VIEWER,
         ("POST", "/api/v1/approvals/{run_id}/{tool_call_id}"): Role.APPROVER,
         ("POST", "/api/v1/runs/{run_id}/calls/{tool_call_id}/outcome"): Role.OPERATOR,
+        ("GET", "/api/v1/deliveries"): Role.VIEWER,
+        ("POST", "/api/v1/deliveries/{delivery_id}/resend"): Role.OPERATOR,
         ("POST", "/api/v1/gate"): Role.OPERATOR,
         ("POST", "/hooks/alertmanager"): Role.OPERATOR,
         ("POST", "/hooks/pagerduty"): Role.OPERATOR,

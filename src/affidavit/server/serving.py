@@ -147,7 +147,7 @@ async def serve(
     """Serve until SIGTERM or SIGINT; when this returns, runs are paused and nothing is lost."""
     house = build_house(options, store)
     if plan is not None:
-        add_hooks(house, open_hooks(plan, store, house.engine.wake))
+        add_hooks(house, open_hooks(plan, store, house.engine.wake, house.meters.note_delivery))
         add_issuer(house, plan.environment)
     server = Server(house)
     LOGGER.info("listening at %s", Address(*listening.getsockname()[:2]))

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse, Response
 
 from affidavit import __version__
 from affidavit.contract.errors import AffidavitError
-from affidavit.server.house import house_of, now_us, principal_of
+from affidavit.server.house import House, house_of, now_us, principal_of
 from affidavit.server.routes import PROBLEMS
 
 METRICS_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -39,6 +39,7 @@ class Health(BaseModel):
     under_way: int
     due: int
     streams: int
+    dead_letters: int
     back_ends: list[BackEnd]
 
 
@@ -87,17 +88,39 @@ async def health(request: Request) -> Health:
         store = BackEnd(name="store", status="ok")
     except AffidavitError as error:
         due, store = 0, BackEnd(name="store", status="down", says=error.code)
-    root = house.incidents_of(principal_of(request).tenant)
+    who = principal_of(request)
+    root = house.incidents_of(who.tenant)
     found = root is not None and root.is_dir()
     folders = BackEnd(
         name="incident folders",
         status="ok" if found else "not configured",
         says="" if found else "affidavit serve --incidents FOLDER",
     )
+    live, dead = await _live(house, who.tenant)
     return Health(
         version=__version__,
         under_way=len(house.engine.under_way),
         due=due,
         streams=house.feeds.streams,
-        back_ends=[store, folders],
+        dead_letters=dead,
+        back_ends=[store, folders, *live],
     )
+
+
+async def _live(house: House, tenant: str) -> tuple[list[BackEnd], int]:
+    """The live back ends of a tenant, and how many messages about its runs nobody took."""
+    if house.hooks is None:
+        return [], 0
+    ends = [
+        BackEnd(
+            name=found.name,
+            status="ok" if found.ok else "down",
+            says=found.message if found.ok else found.code,
+        )
+        for found in await house.hooks.watch.look(tenant)
+    ]
+    try:
+        counts = await house.hooks.plan.book.counts(tenant)
+    except AffidavitError as error:
+        return [*ends, BackEnd(name="outbox", status="down", says=error.code)], 0
+    return ends, counts["dead"]

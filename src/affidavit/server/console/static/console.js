@@ -261,11 +261,30 @@ function showDrills() {
 
 async function showHealth() {
   const told = await ask("/api/v1/health");
-  const figures = { "version": told.version, "runs under way": told.under_way, "runs due": told.due, "streams": told.streams };
+  const figures = { "version": told.version, "runs under way": told.under_way, "runs due": told.due, "streams": told.streams, "dead letters": told.dead_letters };
   $("figures").replaceChildren(...Object.entries(figures).flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
   $("backends").replaceChildren(...told.back_ends.map((end) =>
     add(make("li"), word(end.status, end.status), make("span", end.name), make("span", end.says, "note"))));
+  const { deliveries } = await ask("/api/v1/deliveries?state=dead");
+  const now = JSON.stringify(deliveries);
+  if (now !== shown) {
+    shown = now;
+    $("dead").replaceChildren(...deliveries.map(deadLetter));
+    $("no-dead").hidden = deliveries.length > 0;
+  }
   $("figures").setAttribute("aria-busy", "false");
+}
+function deadLetter(letter) {
+  const run = make("a", letter.run_id);
+  run.href = "/runs/" + encodeURIComponent(letter.run_id);
+  const row = add(make("li"), word(letter.code || letter.state, "FAILED"), make("span", letter.kind + " for " + letter.destination), run,
+    make("span", letter.attempts + " attempts, " + letter.created_at, "note"));
+  if (holds("operator")) {
+    const button = make("button", "Send again");
+    press(button, async () => { await ask("/api/v1/deliveries/" + encodeURIComponent(letter.id) + "/resend", {}); await showHealth(); });
+    row.append(button);
+  }
+  return row;
 }
 
 press($("logout"), async () => { await ask("/logout", {}); location.assign("/login"); });
