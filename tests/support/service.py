@@ -26,6 +26,7 @@ from affidavit.server.house import House, ServeOptions, add_hooks, add_issuer, b
 from affidavit.server.keyring import Keyring
 from affidavit.server.permits import Role
 from affidavit.server.serving import Server
+from affidavit.server.tls import open_tls
 
 T = TypeVar("T")
 
@@ -167,7 +168,8 @@ def served(
     if environment is not None:
         add_issuer(house, environment)
     listening = socket.create_server(("127.0.0.1", 0))
-    server = Server(house)
+    tls = open_tls(told.settings.server)
+    server = Server(house, tls)
     loops: list[asyncio.AbstractEventLoop] = []
 
     def run() -> None:
@@ -181,7 +183,8 @@ def served(
     thread.start()
     try:
         wait_until(lambda: server.started and house.is_ready)
-        own = Served(house, f"http://127.0.0.1:{listening.getsockname()[1]}", loops[0])
+        scheme = "http" if tls is None else "https"
+        own = Served(house, f"{scheme}://127.0.0.1:{listening.getsockname()[1]}", loops[0])
         yield own
     finally:
         for api in own.clients:

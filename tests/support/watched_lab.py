@@ -133,13 +133,20 @@ def prometheus(
 
 @contextmanager
 def alertmanager(
-    folder: Path, port: int, hook: str, bearer: str, name: str | None = None
+    folder: Path,
+    port: int,
+    hook: str,
+    bearer: str,
+    name: str | None = None,
+    tls: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
     """An Alertmanager that posts to `hook` at once; its address. With a name, it shows that and
-    its key as basic authentication."""
+    its key as basic authentication; with `tls` and no key, a certificate."""
     proof: dict[str, object] = {"authorization": {"type": "Bearer", "credentials": bearer}}
     if name is not None:
         proof = {"basic_auth": {"username": name, "password": bearer}}
+    if tls is not None:
+        proof = {"tls_config": dict(tls)}
     folder.mkdir(parents=True, exist_ok=True)
     config = {
         "route": {

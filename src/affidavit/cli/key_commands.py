@@ -23,13 +23,21 @@ def keys_create(
         typer.Option("--role", help="viewer, operator, approver, draft-reader or admin."),
     ],
     tenant: Annotated[str, typer.Option("--tenant", help="Whose runs it sees.")] = "local",
+    certificate: Annotated[
+        str,
+        typer.Option(
+            "--certificate",
+            help="No secret: whoever shows a client certificate of this name, as in DNS:NAME.",
+        ),
+    ] = "",
     keys_file: KeysFile = None,
     as_json: Json = False,
 ) -> None:
     """Make a key of the service. It is printed once, and kept as a hash."""
     from affidavit.cli import serving
 
-    serving.create_key(name, tuple(role), tenant, keys_file, as_json=as_json)
+    new = serving.NewKey(name, tuple(role), tenant, certificate)
+    serving.create_key(new, keys_file, as_json=as_json)
 
 
 @keys.command("list")

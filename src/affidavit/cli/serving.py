@@ -52,6 +52,7 @@ def serve(asked: Asked) -> NoReturn:
         raise_open_files,
         read_address,
     )
+    from affidavit.server.tls import open_tls
     from affidavit.wiring import refuse_unsafe_service, tenant_knowledge
 
     settings = settings_in_force()
@@ -60,6 +61,7 @@ def serve(asked: Asked) -> NoReturn:
     check_reach(address, options)
     refuse_unsafe_service(options.settings)
     check_issuer(options.settings, os.environ)
+    scheme = "http" if open_tls(settings.server) is None else "https"
     tenant_knowledge(options.settings, os.environ, LOCAL_TENANT)  # its embedder is there, or none
     listening = open_socket(address)
     open_log()
@@ -67,7 +69,7 @@ def serve(asked: Asked) -> NoReturn:
     place = options.keys.with_name(ADMIN_KEY_NAME)
     if first_key(Keyring(options.keys), place, LOCAL_TENANT):
         tell(f"the first key, an admin's, is in {place}")
-    tell(f"http://{Address(*listening.getsockname()[:2])} · stop with Ctrl-C")
+    tell(f"{scheme}://{Address(*listening.getsockname()[:2])} · stop with Ctrl-C")
     anyio.run(partial(_serve, asked, options, listening))
     raise SystemExit(0)
 
@@ -113,24 +115,37 @@ def _options(asked: Asked) -> ServeOptions:
     )
 
 
-def create_key(
-    name: str, roles: tuple[str, ...], tenant: str, keys: Path | None, *, as_json: bool
-) -> NoReturn:
-    """Make a key and print it, once."""
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """Whose key is made: `certificate` is the name that proves it instead of a secret."""
+
+    name: str
+    roles: tuple[str, ...]
+    tenant: str
+    certificate: str = ""
+
+
+def create_key(new: NewKey, keys: Path | None, *, as_json: bool) -> NoReturn:
+    """Make a key and print it, once; one that a certificate proves has nothing to print."""
     _need_server()
     from affidavit.server.keyring import Keyring
     from affidavit.server.permits import Role
 
-    unknown = [role for role in roles if role not in set(Role)]
+    unknown = [role for role in new.roles if role not in set(Role)]
     if unknown:
         raise InputRefused(
             f"there is no role {unknown[0]!r}",
             code="KEY_REFUSED",
             hint=f"use {', '.join(Role)}",
         )
-    token = Keyring(_file(keys)).create(name, tenant, tuple(Role(role) for role in roles))
+    roles = tuple(Role(role) for role in new.roles)
+    token = Keyring(_file(keys)).create(new.name, new.tenant, roles, new.certificate)
     if as_json:
-        say_json({"name": name, "tenant": tenant, "roles": sorted(set(roles)), "key": token})
+        told = {"name": new.name, "tenant": new.tenant, "roles": sorted(set(new.roles))}
+        proof = {"certificate": new.certificate} if new.certificate else {"key": token}
+        say_json({**told, **proof})
+    elif new.certificate:
+        say(f"{new.name} is whoever shows a client certificate of {new.certificate}")
     else:
         say(token)
         tell("it is shown this once; only its hash is kept")
@@ -148,7 +163,9 @@ def list_keys(keys: Path | None, *, as_json: bool) -> NoReturn:
         say_json({"keys": shown})
     for item in () if as_json else entries:
         word = "disabled" if item.disabled else "valid"
-        say(one_line(f"{item.id}  {word:<8}  {item.tenant}  {item.name}  {','.join(item.roles)}"))
+        roles = ",".join(item.roles)
+        told = f"{item.id}  {word:<8}  {item.tenant}  {item.name}  {roles}  {item.certificate}"
+        say(one_line(told.rstrip()))
     raise SystemExit(0)
 
 

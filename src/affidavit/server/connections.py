@@ -17,6 +17,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from affidavit.server.problems import Problem, problem_response
+from affidavit.server.tls import CERTIFICATE, certificate_of
 
 HEAD_BYTES_MAX: Final = 32_768
 """Of one request's line and headers: a cookie and a token fit many times."""
@@ -45,6 +46,9 @@ class BoundedConnection(H11Protocol):
     ) -> None:
         """Let it in, unless there are too many."""
         super().connection_made(transport)
+        shown = certificate_of(transport)
+        if shown is not None:  # every request of this connection carries it
+            self.app_state = {**self.app_state, CERTIFICATE: shown}
         if len(self.connections) > CONNECTIONS_MAX:
             self._refuse(_too_many())
             return

@@ -50,6 +50,7 @@ from affidavit.server.sessions import (
     Sessions,
     is_csrf_right,
 )
+from affidavit.server.tls import CERTIFICATE, Certificate
 
 UNDER_WAY_MAX: Final = 256
 UNDER_WAY_OF_TENANT_MAX: Final = 128
@@ -72,8 +73,8 @@ ONCE: Final = frozenset(
 """Headers that say one thing: of two, a proxy and we might believe different ones."""
 
 BASIC_PATHS: Final = "/hooks/"
-"""Where a key may come as a password (RFC 7617): Alertmanager knows basic authentication. Nowhere
-else, because a browser would remember it and send it with another site's requests."""
+"""Where a key may come as a password (RFC 7617) or as a client's certificate: Alertmanager knows
+both. Nowhere else, because a browser would send them with another site's requests."""
 
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -153,6 +154,9 @@ class Door:
             if who is None:
                 raise _unauthorized("the key is not valid")
             return who, False
+        who = self._by_certificate(scope)
+        if who is not None:
+            return who, False
         cookie = session_cookie(headers)
         session = None if cookie is None else self.sessions.find(cookie)
         if session is None:
@@ -165,6 +169,13 @@ class Door:
             return None, False
         scope["state"]["session"] = session
         return Principal(entry.name, entry.tenant, frozenset(entry.roles)), True
+
+    def _by_certificate(self, scope: Scope) -> Principal | None:
+        """Whose the client's certificate is, which the handshake verified (mTLS)."""
+        shown: Certificate | None = scope["state"].get(CERTIFICATE)
+        if shown is None or shown.is_over or not scope["path"].startswith(BASIC_PATHS):
+            return None
+        return self.ring.holder(shown.names)
 
     def _by_password(self, pair: str) -> Principal | None:
         """The key of a basic authentication: its owner's name, and the key as the password."""
@@ -211,6 +222,8 @@ class Gatekeeper:
                 headers["x-request-id"] = request_id
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["scheme"] == "https":
+                    headers.setdefault("strict-transport-security", "max-age=31536000")
             await send(message)
 
         try:

@@ -41,6 +41,9 @@ a folder's name too, and `.` and `..` would be another tenant's folder, or none 
 
 TOKEN: Final = re.compile(r"affk_([0-9a-f]{12})_([0-9A-Za-z_-]{43})", re.ASCII)
 
+CERTIFICATE_NAME: Final = re.compile(r"(DNS|URI|email|CN):[\x21-\x7e]{1,200}")
+"""A name as a certificate has it; a wildcard is the letter `*`, and means nothing more."""
+
 _NOBODY: Final = hashlib.sha256(b"nobody").hexdigest()
 """What an unknown id is compared with, so that it takes as long as a wrong secret."""
 
@@ -55,6 +58,8 @@ class KeyEntry(Record):
     secret_sha256: str
     created_at: Instant
     disabled: bool = False
+    certificate: str = ""
+    """The name that a client's certificate proves, instead of a secret; empty for a key."""
 
 
 class RingFile(Record):
@@ -104,6 +109,18 @@ class Keyring:
             return None
         return Principal(entry.name, entry.tenant, frozenset(entry.roles))
 
+    def holder(self, names: tuple[str, ...]) -> Principal | None:
+        """Whose a client's certificate with these names is; None where it is nobody's, or where its
+        names are of two."""
+        found = [
+            entry
+            for entry in self.contents().keys
+            if entry.certificate and entry.certificate in names and not entry.disabled
+        ]
+        if len(found) != 1:
+            return None
+        return Principal(found[0].name, found[0].tenant, frozenset(found[0].roles))
+
     def entry(self, id_: str) -> KeyEntry | None:
         """The entry of that id."""
         return next((item for item in self.contents().keys if item.id == id_), None)
@@ -120,14 +137,21 @@ class Keyring:
             self._replace(RingFile(pepper=secrets.token_hex(32)))
             return True
 
-    def create(self, name: str, tenant: str, roles: tuple[Role, ...]) -> str:
-        """A new key; its token is returned here and can never be read again.
+    def create(self, name: str, tenant: str, roles: tuple[Role, ...], certificate: str = "") -> str:
+        """A new key; its token is returned here and can never be read again. With `certificate`
+        it is whoever shows a client certificate of that name, and nobody is told the token.
 
-        Raises InputRefused (KEY_REFUSED) for a name that is taken in that tenant, or is no name.
+        Raises InputRefused (KEY_REFUSED) for a name that is taken in that tenant, or is no name,
+        and for a certificate's name that is another key's.
         """
         for what, text in (("name", name), ("tenant", tenant)):
             if NAME.fullmatch(text) is None:
                 raise _refused(f"{text[:70]!r} is no {what}", "letters, digits and . _ @ -")
+        if certificate and CERTIFICATE_NAME.fullmatch(certificate) is None:
+            raise _refused(
+                f"{certificate[:70]!r} is no name of a certificate",
+                "for example DNS:alerts.example, URI:spiffe://example/alerts or CN:alerts",
+            )
         if not roles:
             raise _refused("a key without a role can do nothing", f"one of {', '.join(Role)}")
         self.make()
@@ -136,6 +160,9 @@ class Keyring:
             kept = self.contents()
             if any((k.name, k.tenant, k.disabled) == (name, tenant, False) for k in kept.keys):
                 raise _refused(f"{name} of {tenant} has a key", "disable it first, or name another")
+            taken = {k.certificate for k in kept.keys if not k.disabled}
+            if certificate and certificate in taken:
+                raise _refused(f"{certificate} has a key", "disable that one first")
             if len(kept.keys) >= KEYS_MAX:
                 raise _refused(f"there are {KEYS_MAX} keys", "remove the file's disabled ones")
             entry = KeyEntry(
@@ -145,6 +172,7 @@ class Keyring:
                 roles=tuple(sorted(set(roles))),
                 secret_sha256=hashlib.sha256(secret.encode("ascii")).hexdigest(),
                 created_at=datetime.now(UTC),
+                certificate=certificate,
             )
             self._replace(RingFile(pepper=kept.pepper, keys=(*kept.keys, entry)))
         return f"affk_{id_}_{secret}"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import resource
 import socket
+import ssl
 from dataclasses import dataclass
+from functools import partial
 from types import FrameType
 from typing import Final
 
@@ -18,6 +21,7 @@ from affidavit.server.gatekeeper import LOOPBACK_NAMES
 from affidavit.server.hooks import HookPlan, open_hooks
 from affidavit.server.house import House, ServeOptions, add_hooks, add_issuer, build_house
 from affidavit.server.logbook import LOGGER
+from affidavit.server.tls import HANDSHAKE_S, open_tls
 
 GRACE_S: Final = 5
 """What requests under way have to end in; streams end at once, and runs pause after that."""
@@ -83,7 +87,7 @@ def check_reach(address: Address, options: ServeOptions) -> None:
 class Server(uvicorn.Server):
     """Ends streams as soon as it is told to stop: an open one would hold the stop up."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(
             uvicorn.Config(
                 build_app(house),
@@ -99,6 +103,21 @@ class Server(uvicorn.Server):
             )
         )
         self.house = house
+        self.config.load()
+        self.config.ssl = tls
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does, but a handshake has less than the minute that asyncio gives it."""
+        loop = asyncio.get_running_loop()
+        if self.config.ssl is None:
+            await super().startup(sockets)
+            return
+        made = partial(loop.create_server, ssl_handshake_timeout=HANDSHAKE_S)
+        loop.create_server = made  # type: ignore[method-assign]  # it has no other way in
+        try:
+            await super().startup(sockets)
+        finally:
+            del loop.create_server
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """A word to stop; the second one waits for nothing more.
@@ -149,6 +168,6 @@ async def serve(
     if plan is not None:
         add_hooks(house, open_hooks(plan, store, house.engine.wake, house.meters.note_delivery))
         add_issuer(house, plan.environment)
-    server = Server(house)
+    server = Server(house, open_tls(options.settings.server))
     LOGGER.info("listening at %s", Address(*listening.getsockname()[:2]))
     await server.serve(sockets=[listening])

@@ -30,6 +30,17 @@ class ServerTable(Table):
         description="the file of API keys, for its owner alone; empty means `affidavit/keys.json` "
         "in the state folder",
     )
+    tls_certificate: str = Field(
+        default="",
+        description="the PEM file of the service's certificate, with its chain; without one it "
+        "speaks plain HTTP",
+    )
+    tls_key: str = Field(default="", description="the PEM file of its key, without a password")
+    client_ca: str = Field(
+        default="",
+        description="the PEM file of the authority whose certificates clients may show at `/hooks/`"
+        " (mTLS); `affidavit keys create --certificate` says whose they are",
+    )
 
     def keys_file(self, environment: Mapping[str, str]) -> Path:
         """Where API keys are kept, with the default filled in from the environment (XDG)."""
