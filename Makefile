@@ -9,7 +9,7 @@ export PYTHON
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint layers format docs bench eval lab lock clean demo-environment test-environment
+.PHONY: help demo test check exhaust lint layers format docs bench eval lab lock clean demo-environment test-environment
 
 help:
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ test: test-environment ## the whole suite, with every real server that this mach
 
 check: lint ## lint, types, layers and the fast tests
 	@$(BIN)/pytest -n $(WORKERS) --dist loadfile -q -m "not slow and not integration" $(ARGS)
+
+exhaust: test-environment ## slow searches: every other value of every byte of a signed file
+	@AFFIDAVIT_TEST_STRIDE=1 $(BIN)/pytest -n $(WORKERS) --dist load -q tests/simulation/test_every_byte.py $(ARGS)
 
 lint: test-environment
 	@$(BIN)/ruff check

@@ -86,8 +86,6 @@ def check_signature(file: dict[str, Any], pinned: set[str]) -> int:
     need(len(public) == 32 and y < P and y not in SMALL, "/signature/public_key", "unsound key")
     need(entry["keyid"] == sha256(public), "/signature/envelope/signatures/0/keyid", "another key")
     kind, payload = envelope["payloadType"].encode(), unbase64(envelope["payload"])
-    message = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
-    Ed25519PublicKey.from_public_bytes(public).verify(unbase64(entry["sig"]), message)
     need(not pinned or sha256(public) in pinned, "/signature/public_key", "another key signed")
     journal, release, first = file["journal"], file["release"], file["journal"][0]["data"]
     own_type = f"application/vnd.affidavit.run-head.{release['provenance']}+json"
@@ -103,6 +101,8 @@ def check_signature(file: dict[str, Any], pinned: set[str]) -> int:
         "catalogue": first["catalogue_digest"], "version": first["version"],
     }  # fmt: skip
     need(canonical(signed) == payload and kind.decode() == own_type, "/signature", "not this file")
+    message = b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+    Ed25519PublicKey.from_public_bytes(public).verify(unbase64(entry["sig"]), message)
     return TRUSTED if pinned else UNKNOWN
 
 

@@ -149,19 +149,6 @@ def test_the_second_verifier_stands_alone() -> None:
 # --- Manipulations that need no key --------------------------------------------------------------
 
 
-@pytest.mark.spec("A4")
-@pytest.mark.fault("F47")
-@pytest.mark.slow
-@pytest.mark.parametrize(("make", "bit"), [(published, 0x01), (fallback, 0x20)])
-def test_no_single_byte_can_be_changed(make: Callable[[], bytes], bit: int) -> None:
-    """Every byte of a small file, to its neighbour, or to the same letter in the other case."""
-    content = make()
-    for place in range(len(content)):
-        damaged = bytearray(content)
-        damaged[place] ^= bit
-        assert refused_by_both(bytes(damaged)), content[max(0, place - 30) : place + 30]
-
-
 def damage(content: bytes, dice: random.Random) -> bytes:
     """The content with one change of a random kind at a random place."""
     place = dice.randrange(len(content))

@@ -170,6 +170,8 @@ def _may_be_deep(data: str) -> bool:
 
 def _is_deep(text: str) -> bool:
     """Whether more than `DEPTH_MAX` lists and objects stand within one another in a JSON text."""
+    if text.count("[") + text.count("{") <= DEPTH_MAX:
+        return False
     level = accumulate(1 if mark in "[{" else -1 for mark in _NO_BRACKET.sub("", text))
     return any(depth > DEPTH_MAX for depth in level)
 
