@@ -1,13 +1,12 @@
-"""Secrets that are known by what stands beside them: a name, a header, a scheme, a URL (T7).
+"""Secrets that are known by the name beside them (T7).
 
 One grammar of assignments serves env lists, flags, logfmt, properties, YAML, JSON that cannot be
-parsed, query strings and XML. Where a value ends is decided by how it began; in doubt more is
-masked rather than less.
+parsed, query strings and XML. Where a value ends is decided by how it began (`values`); in doubt
+more is masked rather than less.
 """
 
 from __future__ import annotations
 
-import binascii
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -17,14 +16,18 @@ from affidavit.tools.redaction.hints import (
     Strength,
     hint_of,
     is_secret,
-    looks_random,
+    looks_like_password,
 )
-from affidavit.tools.redaction.marks import MASK_START, Span
-from affidavit.tools.redaction.shapes import CUT, Rule, Text
+from affidavit.tools.redaction.marks import MASK_START, STRUCTURE, Span
+from affidavit.tools.redaction.shapes import Rule, Text
+from affidavit.tools.redaction.tables import cells_below
+from affidavit.tools.redaction.values import OPENING, Place, items_of_list, value_at
 
 _KEY: Final = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+_KEY_BYTES: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 _ASSIGNED: Final = re.compile(
-    rb"(?P<close>\\{0,8}[\"'`]?)\]?[ \t]{0,64}(?P<sign>=>|:=|==?|:|%3[Dd]|>)[ \t]{0,64}"
+    rb"(?P<close>\\{0,8}[\"'`]?|%22|&quot;|&#34;)\]?[ \t]{0,64}"
+    rb"(?P<sign>=>|:=|==?|:|%3[AaDd]|>)[ \t]{0,64}"
 )
 _BESIDE: Final = re.compile(
     rb"(?P<close>\\{0,8}[\"'])\s{0,64},?\s{0,64}(?:\\+n\s{0,64})?"
@@ -34,300 +37,169 @@ _BESIDE: Final = re.compile(
     rb"[Vv]alue(?P<sign2>:)[ \t]{0,64}"
 )
 """`{"name": "DB_PASSWORD", "value": "…"}`, and the same in YAML."""
-_FLAGGED: Final = re.compile(rb"[ \t]{1,64}(?![-\s])|[\"'],[ \t\n]{0,64}(?=[\"'])")
-_QUOTED: Final = re.compile(rb"[ \t]{1,64}(?=[\"'])")
-_OPENING: Final = re.compile(rb"(?P<slashes>\\{0,8})(?P<quote>[\"'`])")
-_BARE: Final = re.compile(
-    rb"(?:[^\s\"'`<>&,;)\]}|\\]|\\(?![nrtu\"'\\])"
-    rb"|[,;&)\]}|](?![\s,;&)\]}|\"'\\]|\Z|[\w.-]{1,64}\s?[=:]))++"
+_ELEMENT: Final = re.compile(
+    rb"(?P<close>[\"']?)\s{0,16}(?:/?>|</[Nn]ame>)\s{0,64}<[Vv]alue(?P<sign>>)"
 )
-_QUERY: Final = re.compile(rb"(?:(?!%26)[^\s\"'`<>&\\;#])*+")
-_REST: Final = re.compile(rb"[^\r\n]*")
+"""`<property name="password"><value>…`, `<name>password</name> <value>…`."""
+_BEFORE: Final = re.compile(
+    rb"[Vv]alue\\{0,8}[\"']?[ \t]{0,8}:[ \t]{0,8}(?:\\{0,8}[\"'])?(?P<value>[^\s\"'\\]{1,256})"
+    rb"(?:\\{0,8}[\"'])?,?(?:\s|\\+n){0,64}\\{0,8}[\"']?[Nn]ame\\{0,8}[\"']?[ \t]{0,8}:[ \t]{0,8}"
+    rb"(?:\\{0,8}[\"'])?\Z"
+)
+"""The same with the value first."""
+_BEFORE_BYTES: Final = 400
+_FLAGGED: Final = re.compile(
+    rb"[ \t]{1,64}(?![-\s])|[\"']?[ \t]{0,8}\r?\n[ \t]{0,64}- (?!-)|[\"'],[ \t\n]{0,64}(?=[\"'])"
+)
+_QUOTED: Final = re.compile(rb"[ \t]{1,64}(?=[EeNn]?[\"'])")
 _LINE_START: Final = re.compile(rb"(?:^|[\r\n])[ \t]*(?:- |export |set )?[\"']?\Z")
 _INDENT: Final = re.compile(rb"\n[ \t]*\Z")  # a block scalar's, which holds quotes as they are
-_PAIR: Final = re.compile(rb"[\w.-]{1,64}=")
-_NEXT_PAIR: Final = re.compile(rb"[\s,;&][\w.-]{1,64}[=:]")
-_BLOCK: Final = re.compile(rb"[|>][-+0-9]{0,2}[ \t]*\r?\n(?P<indent>[ \t]+)")
 _PROSE: Final = re.compile(rb"[a-z]+[ \t]+[A-Za-z]")
 _NUMBER: Final = re.compile(rb"-?\d+(?:\.\d+)?")
+_SAID: Final = re.compile(
+    rb"[\"'`]?(?:[ \t]{1,8}(?:is|was))?[ \t]{0,8}[:=]?\s{1,8}(?P<word>[^\s\"'`,;<>()\[\]{}]{8,128})"
+)
+"""`the password is …`, `Password` and the value on the line after it."""
+_SPOKEN: Final = re.compile(rb"[ ][A-Za-z]")
+_CONFIGURED: Final = re.compile(rb"[ \t]{1,8}(?P<word>[^\s\"'`]{1,128})")
+_NETRC: Final = re.compile(
+    rb"(?:machine\s{1,8}\S{1,128}|default)\s{1,8}login\s{1,8}\S{1,128}\s{1,8}\Z"
+)
+_NETRC_BYTES: Final = 300
+_ARN: Final = re.compile(rb"arn:[\w-]{1,24}:[\w-]{1,40}:[\w-]{0,24}:\d{0,12}:\Z")
+_ARN_BYTES: Final = 120
 
 
 def look_at_key(text: Text, at: int) -> Iterator[Span]:
     """The value of an assignment whose key hints at a secret."""
-    back = _KEY.match(text.raw[max(0, at - 64) : at][::-1])  # backwards: no start is tried twice
-    start = at - (back.end() if back else 0)
-    ahead = _KEY.match(text.raw, at)
+    raw, start = text.raw, at
+    if at and raw[at - 1] in _KEY_BYTES:
+        back = _KEY.match(raw[max(0, at - 64) : at][::-1])  # backwards: no start is tried twice
+        start = at - (back.end() if back else 0)
+    ahead = _KEY.match(raw, at)
     if not ahead:
         return
-    stop = ahead.end() - (len(ahead[0]) - len(ahead[0].rstrip(b".-")))
-    key = text.low[start:stop]
-    if text.raw.endswith(MASK_START, 0, start):
+    stop = ahead.end()
+    while raw[stop - 1] in b".-":
+        stop -= 1
+    strength, kind = hint_of(text.low[start:stop])
+    if raw.endswith(MASK_START, 0, start) or (
+        raw[start - 1 : start] == b":" and _ARN.search(raw[max(0, start - _ARN_BYTES) : start])
+    ):
         return
-    strength, kind = hint_of(key)
     if strength is Strength.NONE:
         yield Span(stop, stop, kind)  # an empty span: the name needs no second look
         return
-    is_flag = key.startswith(b"-")
-    separator = _ASSIGNED.match(text.raw, stop) or _BESIDE.match(text.raw, stop)
+    place = _place(text, start, stop, strength)
+    span = value_at(text, place, kind) if place else None
+    if place and span is not None and _is_value(text, place, span, strength):
+        yield Span(span.start, span.end, kind, _quote(text, place, span))
+        return
+    if raw[stop : stop + 1] in _QUOTES:
+        yield Span(stop, stop, STRUCTURE)  # what it names may stand elsewhere in a document
+    if strength is Strength.STRONG:
+        yield from _told(text, start, stop, kind)
+        if not place:
+            yield from cells_below(text, start, stop, kind)
+        if place:
+            yield from items_of_list(text, place, kind)
+
+
+def _place(text: Text, start: int, stop: int, strength: Strength) -> Place | None:
+    """Where the value of the key between these places begins, and what stands before it."""
+    is_flag = text.raw[start : start + 1] == b"-"
+    if not is_flag and strength is not Strength.STRONG and _SPOKEN.match(text.raw, stop):
+        return None  # `token expired`, as most are
+    separator = (
+        (_ELEMENT.match(text.raw, stop) if text.raw[stop : stop + 1] in _ELEMENT_STARTS else None)
+        or _ASSIGNED.match(text.raw, stop)
+        or _BESIDE.match(text.raw, stop)
+    )
     if separator:
         groups = separator.groupdict()
         sign = groups["sign"] or groups.get("sign2") or b""
         close = groups["close"] or groups.get("close2") or b""
-        value_at = separator.end()
-    else:
-        beside = (_FLAGGED if is_flag else _QUOTED).match(text.raw, stop)
-        if not beside or not (is_flag or strength is Strength.STRONG):
-            return
-        sign, close, value_at = b" ", b"", beside.end()
-    span = _value(text, start, value_at, sign, kind)
-    if span is None:
-        return
+        return Place(start, separator.end(), sign, close)
+    beside = (_FLAGGED if is_flag else _QUOTED).match(text.raw, stop)
+    if beside and (is_flag or strength is Strength.STRONG):
+        return Place(start, beside.end(), b" ", b"")
+    return None
+
+
+_ELEMENT_STARTS: Final = frozenset({b'"', b"'", b">", b"<", b"/"})
+_QUOTES: Final = frozenset({b'"', b"\\"})
+
+
+def _is_value(text: Text, place: Place, span: Span, strength: Strength) -> bool:
+    """Whether what stands there is a value, and one to be masked."""
     value = text.raw[span.start : span.end]
-    bare = not _OPENING.match(text.raw, value_at)
-    if bare and sign in {b":", b">"} and _is_prose(text, start, span):
-        return
+    bare = not OPENING.match(text.raw, place.at)
+    if bare and place.sign in {b":", b">"} and _is_prose(text, place, span):
+        return False
     if _NUMBER.fullmatch(value) and (strength is not Strength.STRONG or len(value) < 4):
+        return False
+    return is_secret(strength, value)
+
+
+def _told(text: Text, start: int, stop: int, kind: str) -> Iterator[Span]:
+    """A value that is told, not assigned: in prose where it can be nothing else, in the words of a
+    .netrc or of a server's configuration, or before its name."""
+    raw = text.raw
+    if raw[start - 1 : start] in _NAMED_BY:
+        before = _BEFORE.search(raw[max(0, start - _BEFORE_BYTES) : start])
+        if before and is_secret(Strength.STRONG, before["value"]):
+            offset = max(0, start - _BEFORE_BYTES)
+            yield Span(offset + before.start("value"), offset + before.end("value"), kind)
+            return
+    if text.low[start:stop] == b"requirepass" or (
+        text.low[start:stop] == b"password"
+        and _NETRC.search(text.low[max(0, start - _NETRC_BYTES) : start])
+    ):
+        found = _CONFIGURED.match(raw, stop) or _SAID.match(raw, stop)
+        if found and is_secret(Strength.STRONG, found["word"]):
+            yield Span(found.start("word"), found.end("word"), kind)
         return
-    if is_secret(strength, value):
-        yield Span(span.start, span.end, kind, _quote(text, bare, sign, close, span))
+    said = _SAID.match(raw, stop)
+    if said:
+        word = said["word"].rstrip(b".:!?")
+        if looks_like_password(word):
+            yield Span(said.start("word"), said.start("word") + len(word), kind)
 
 
-def _is_prose(text: Text, key_at: int, span: Span) -> bool:
-    """`invalid password: user is unknown` in the middle of a line says nothing secret."""
-    if _LINE_START.search(text.raw[max(0, key_at - 80) : key_at]):
+_NAMED_BY: Final = frozenset({b" ", b'"', b"'", b":"})
+
+
+def _is_prose(text: Text, place: Place, span: Span) -> bool:
+    """`invalid password: user is unknown` in the middle of a line says nothing secret; where no
+    space follows the colon (`{Host:db Password:hunter Port:5432}`) nobody speaks."""
+    if text.raw[place.at - 1 : place.at] == b":":
+        return False
+    if _LINE_START.search(text.raw[max(0, place.key_at - 80) : place.key_at]):
         return False
     return bool(_PROSE.match(text.raw, span.start))
 
 
-def _quote(text: Text, bare: bool, sign: bytes, close: bytes, span: Span) -> bytes:
+def _quote(text: Text, place: Place, span: Span) -> bytes:
     """Quotes for the mask of a bare word where YAML or JSON would read the mask as a list."""
-    if not bare or sign != b":" or _INDENT.search(text.raw[max(0, span.start - 16) : span.start]):
+    bare = not OPENING.match(text.raw, place.at)
+    indent = text.raw[max(0, span.start - 16) : span.start]
+    if not bare or place.sign != b":" or _INDENT.search(indent):
         return b""
-    if close.endswith(b'"'):
-        return close
+    if place.close.endswith(b'"'):
+        return place.close
     is_last = text.raw[span.end : span.end + 1] in {b"", b"\n", b"\r"}
     return b'"' if is_last and text.raw[span.start - 1 : span.start] != b":" else b""
 
 
-def _value(text: Text, key_at: int, at: int, sign: bytes, kind: str) -> Span | None:
-    """Where the value lies that begins at `at`, whatever it is."""
-    raw = text.raw
-    opening = _OPENING.match(raw, at)
-    if opening:
-        begin = opening.end()
-        return Span(begin, end_of_quoted(raw, begin, opening["slashes"], opening["quote"]), kind)
-    if sign == b">":
-        end = raw.find(b"<", at, at + 4096)
-        return Span(at, end, kind) if end >= 0 else None
-    if sign.lower() == b"%3d" or raw[key_at - 1 : key_at] in {b"?", b"&"}:
-        found = _QUERY.match(raw, at)
-        return Span(at, found.end(), kind) if found and found[0] else None
-    if sign == b":" and (block := _BLOCK.match(raw, at)):
-        return Span(block.end(), end_of_block(raw, block), kind)
-    if sign == b":" and raw[at : at + 1] in {b"[", b"{", b"&", b"*"}:
-        return None  # a collection or an alias, not a word
-    if raw[at - 1 : at] == b" " and _PAIR.match(raw, at):
-        return None  # nothing, and then the next pair
-    found = _BARE.match(raw, at)
-    if _LINE_START.search(raw[max(0, key_at - 80) : key_at]) and sign in {b":", b"="}:
-        rest = _REST.match(raw, at)
-        line = rest[0].rstrip() if rest else b""
-        if line and b'"' not in line and not _NEXT_PAIR.search(line[:1024]):
-            return Span(at, at + len(line), kind)
-    return Span(at, found.end(), kind) if found else None
+_SPOKEN_OF: Final = frozenset({b"key", b"token", b"secret", b"cred"})
+"""Needles that are whole words of prose: `key and token` assigns nothing, and stands in many logs."""
 
 
-def end_of_quoted(raw: bytes, begin: int, slashes: bytes, quote: bytes) -> int:
-    """Where a quoted text ends: at a quote that is escaped no deeper than the first one was.
-
-    A text that was cut off before its closing quote ends with its line.
-    """
-    level = len(slashes)
-    for found in _STOPS[quote].finditer(raw, begin):
-        if found[0][-1:] == b"\n":
-            return found.start()
-        run = len(found[0]) - 1
-        if run == level or run < level or (level == 0 and run % 2 == 0):
-            # An even run at level 0 is escaped backslashes, which belong to the value.
-            return found.end() - 1 - min(level, run)
-    return len(raw)
+def _rule(needle: bytes) -> Rule:
+    if needle not in _SPOKEN_OF:
+        return Rule(needle, look_at_key)
+    unspoken = rb"%s(?:(?! [a-z])|(?<=[\w.-]%s))" % (needle, needle)
+    return Rule(needle, look_at_key, re.compile(unspoken))
 
 
-_STOPS: Final = {quote: re.compile(rb"\\*+" + quote + rb"|\n") for quote in (b'"', b"'", b"`")}
-
-
-def end_of_block(raw: bytes, block: re.Match[bytes]) -> int:
-    """Where the lines of a YAML block scalar end: before the first that is indented less."""
-    indent, end = block["indent"], block.end()
-    while True:
-        newline = raw.find(b"\n", end)
-        if newline < 0:
-            return len(raw)
-        if not raw.startswith(indent, newline + 1) and raw[newline + 1 : newline + 2] not in {
-            b"\n",
-            b"\r",
-        }:
-            return newline - (raw[newline - 1 : newline] == b"\r")
-        end = newline + 1
-
-
-# --- Headers ---------------------------------------------------------------------------------
-
-_HEADER_SIGN: Final = re.compile(
-    rb"\\{0,8}[\"']?[ \t]{0,16}(?:=>|[:=,]|%3[Aa])[ \t]{0,16}\[?[ \t]{0,16}"
-)
-_SCHEME: Final = re.compile(
-    rb"(?:(bearer|basic|token|apikey|negotiate|digest|ntlm|aws4-hmac-sha256|key|hmac|bot)"
-    rb"(?:[ \t]+|%20|\+))?",
-    re.IGNORECASE,
-)
-_HEADERS: Final = re.compile(rb"(?:proxy-|x-)?authorization|(?:set-)?cookie2?")
-
-
-def header_value(key: bytes, value: bytes) -> Span | None:
-    """The secret part of a header's value; None where the key names no such header."""
-    if not _HEADERS.fullmatch(key):
-        return None
-    if b"cookie" in key:
-        return Span(0, len(value), "cookie") if b"=" in value else None
-    scheme = _SCHEME.match(value)
-    word = scheme[1].lower() if scheme and scheme[1] else b""
-    start = scheme.end() if scheme else 0
-    if not is_secret(Strength.STRONG if word else Strength.MIDDLE, value[start:]):
-        return None
-    return Span(start, len(value), "bearer-token" if word == b"bearer" else "authorization")
-
-
-_LONG_SCHEMES: Final = frozenset({b"digest", b"aws4-hmac-sha256", b"hmac"})
-_CREDENTIAL: Final = re.compile(rb"[^\s\"'`,;\])}<>\\]+")
-_COOKIES: Final = re.compile(rb"[^\r\n\"'`\\\])}]+")
-_PARAMETERS: Final = re.compile(rb"[^\r\n\\]+")
-
-
-def look_at_authorization(text: Text, at: int) -> Iterator[Span]:
-    """An authorization header's credential, whatever writes it."""
-    sign = _HEADER_SIGN.match(text.raw, at + len(b"authorization"))
-    if not sign:
-        return
-    opening = _OPENING.match(text.raw, sign.end())
-    begin = opening.end() if opening else sign.end()
-    scheme = _SCHEME.match(text.raw, begin)
-    word = scheme[1].lower() if scheme and scheme[1] else b""
-    start = scheme.end() if scheme else begin
-    if opening:
-        end = end_of_quoted(text.raw, begin, opening["slashes"], opening["quote"])
-    else:
-        found = (_PARAMETERS if word in _LONG_SCHEMES else _CREDENTIAL).match(text.raw, start)
-        end = found.end() if found else start
-    value = text.raw[start:end]
-    if is_secret(Strength.STRONG if word else Strength.MIDDLE, value):
-        yield Span(start, end, "bearer-token" if word == b"bearer" else "authorization")
-
-
-def look_at_cookie(text: Text, at: int) -> Iterator[Span]:
-    """The value of a Cookie or Set-Cookie header."""
-    sign = _HEADER_SIGN.match(text.raw, at + len(b"cookie"))
-    if not sign:
-        return
-    opening = _OPENING.match(text.raw, sign.end())
-    begin = opening.end() if opening else sign.end()
-    if opening:
-        end = end_of_quoted(text.raw, begin, opening["slashes"], opening["quote"])
-    else:
-        found = _COOKIES.match(text.raw, begin)
-        end = found.end() if found else begin
-    if b"=" in text.raw[begin:end] and is_secret(Strength.STRONG, text.raw[begin:end]):
-        yield Span(begin, end, "cookie")
-
-
-_BEARER: Final = re.compile(
-    rb"bearer(?:[ \t]{1,8}|%20|\+|[:=][ \t]?)([\w.~+/-]{6,}+={0,2}+)", re.IGNORECASE
-)
-_BASIC: Final = re.compile(rb"basic(?:[ \t]{1,8}|%20)([A-Za-z0-9+/]{6,4096}={0,2})", re.IGNORECASE)
-
-
-def look_at_bearer(text: Text, at: int) -> Iterator[Span]:
-    """`Bearer` and what follows, unless that is a word."""
-    found = _BEARER.match(text.raw, at)
-    if found and (not found[1].isalpha() or len(found[1]) >= 20):
-        yield Span(found.start(1), found.end(1), "bearer-token")
-
-
-def look_at_basic(text: Text, at: int) -> Iterator[Span]:
-    """`Basic` and base64 that holds a user and a password."""
-    found = _BASIC.match(text.raw, at)
-    if not found:
-        return
-    try:
-        plain = binascii.a2b_base64(found[1] + b"=" * (-len(found[1]) % 4))
-    except binascii.Error:
-        return
-    if b":" in plain:
-        yield Span(found.start(1), found.end(1), "authorization")
-
-
-# --- URLs ------------------------------------------------------------------------------------
-
-URL_BYTES_MAX: Final = 2048
-"""Of one URL; what follows cannot be its authority."""
-
-_LOCATOR: Final = re.compile(rb":(?:\\?/){2}((?:[^\s\"'`<>\\]|\\/){1,%d}+)" % URL_BYTES_MAX)
-_CUT: Final = re.compile(CUT)
-_PORT: Final = re.compile(rb"\d{1,5}(?:[/?#,]|\Z)")
-_DATA_SCHEME: Final = re.compile(
-    rb"(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|rediss?|amqps?|mssql|sqlserver|clickhouse"
-    rb"|ldaps?|ftp|sftp|smtps?|kafka|nats|https?)\Z"
-)
-
-
-def look_at_url(text: Text, at: int) -> Iterator[Span]:
-    """The password of a URL, also where it holds `@` or `/`, or where the URL was cut off in it."""
-    following = text.low.find(b"://", at + 3, at + URL_BYTES_MAX)
-    found = _LOCATOR.match(text.raw, at, following if following >= 0 else len(text.raw))
-    if not found:
-        return
-    run, base = found[1], found.start(1)
-    authority = re.split(rb"[/?#]", run, maxsplit=1)[0]
-    user, colon, rest = authority.partition(b":")
-    last = authority.rfind(b"@")
-    if run.startswith(b"[") or run.startswith(b"sha", last + 1):
-        return  # an address of IPv6; the digest of an image
-    if last < 0 and colon and not _PORT.match(rest) and b"@" not in user:
-        last = run.rfind(b"@")  # a password may hold what it ought to have encoded
-        if last < 0:
-            scheme = _DATA_SCHEME.search(text.low[max(0, at - 16) : at])
-            if scheme and rest and _CUT.match(text.raw, found.end()):
-                yield Span(base + len(user) + 1, found.end(), "url-password")
-            return
-    if last < 0:
-        return
-    if not text.low.endswith((b"http", b"https"), 0, at):
-        last = run.rfind(b"@")  # no path of a database holds one
-    first = run.find(b":", 0, last)
-    if first >= 0 and is_secret(Strength.STRONG, run[first + 1 : last]):
-        yield Span(base + first + 1, base + last, "url-password")
-    elif first < 0 and looks_random(run[:last]):
-        yield Span(base, base + last, "url-password")
-
-
-_DRIVER: Final = re.compile(rb"[\w.-]{1,64}:([^\s\"'/]{1,128})\Z")
-
-
-def look_at_driver(text: Text, at: int) -> Iterator[Span]:
-    """`user:password@tcp(host:3306)/db`, as Go's drivers write it."""
-    found = _DRIVER.search(text.raw[max(0, at - 200) : at])
-    if found and is_secret(Strength.STRONG, found[1]):
-        yield Span(at - len(found[1]), at, "url-password")
-
-
-ASSIGNED_RULES: Final[tuple[Rule, ...]] = (
-    *(Rule(needle, look_at_key) for needle in KEY_NEEDLES),
-    Rule(b"authorization", look_at_authorization),
-    Rule(b"cookie", look_at_cookie),
-    Rule(b"bearer", look_at_bearer),
-    Rule(b"basic", look_at_basic),
-    Rule(b"://", look_at_url),
-    Rule(b":\\/\\/", look_at_url),
-    Rule(b"@tcp(", look_at_driver),
-    Rule(b"@unix(", look_at_driver),
-)
+ASSIGNED_RULES: Final[tuple[Rule, ...]] = tuple(_rule(needle) for needle in KEY_NEEDLES)

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from affidavit.core.canonical import canonical_json
-from affidavit.tools.redaction.assigned import header_value
+from affidavit.tools.redaction.commands import secrets_of_arguments
+from affidavit.tools.redaction.headers import header_value
 from affidavit.tools.redaction.hints import Strength, is_secret, looks_random
 from affidavit.tools.redaction.kubernetes import KIND
 from affidavit.tools.redaction.literals import (
@@ -29,9 +30,9 @@ from affidavit.tools.redaction.literals import (
     rewritten,
 )
 from affidavit.tools.redaction.marks import ECHOES_MAX, Marks, Mask, Span, replace
-from affidavit.tools.redaction.objects import NO_HINT, SECRET_VALUE, Hint, ObjectHints
-from affidavit.tools.redaction.scan import RULES, find_spans, live_rules
-from affidavit.tools.redaction.shapes import PRIVATE_KEY, Rule
+from affidavit.tools.redaction.objects import NO_HINT, ROWS, SECRET_VALUE, Hint, ObjectHints
+from affidavit.tools.redaction.scan import EVERYTHING, Search, find_spans
+from affidavit.tools.redaction.shapes import JWT_PART, PRIVATE_KEY, find_cards
 
 NESTED_MAX: Final = 4
 """Documents inside texts inside documents; deeper ones are read as text."""
@@ -43,7 +44,9 @@ PARTS_MAX: Final = 8
 """Documents that begin on a line of a text and may end on another one; each failed attempt costs
 one more reading of the rest."""
 
-_HIDDEN: Final = re.compile(rb"\\u00(?:2[d-f]|3[0-9ad]|[45][0-9a-f]|[67][0-9a-e])", re.IGNORECASE)
+TOLD_TOGETHER: Final = frozenset({PRIVATE_KEY, JWT_PART})
+
+_HIDDEN: Final = re.compile(rb"\\u00(?:2[d-f]|3[0-9ad]|[4-6][0-9a-f]|7[0-9a-e])", re.IGNORECASE)
 """Escapes of letters, digits and `=:@-./`: the bytes do not show what the text says. What encoders
 escape by habit (`<`, `>`, `&`, quotes) hides nothing."""
 _PART: Final = re.compile(rb"^[ \t]*(?=[\[{])", re.MULTILINE)
@@ -69,7 +72,7 @@ class RedactedJson:
 def redact_text(text: str) -> Redacted:
     """The text with its secrets masked; a text that is JSON stays JSON."""
     raw = _to_bytes(text)
-    redaction = Redaction(Marks.after(raw), _live(raw))
+    redaction = Redaction(Marks.after(raw), _search(raw))
     out = redaction.echoed(redaction.text(raw))
     left = text if out == raw else _to_text(out)
     return Redacted(left, redaction.marks.masks(left))
@@ -95,12 +98,12 @@ def _prepare(value: object) -> Redaction:
     try:
         shown = _to_bytes(json.dumps(value, ensure_ascii=False, default=str, skipkeys=True))
     except (ValueError, RecursionError):
-        return Redaction(Marks(), RULES)
-    redaction = Redaction(Marks.after(shown), _live(shown))
-    if b"-----BEGIN" in shown:  # its lines may be texts of their own
-        lines = [span for span in find_spans(shown, redaction.rules) if span.kind == PRIVATE_KEY]
-        for line in lines:
-            redaction.marks.echoes[shown[line.start : line.end]] = PRIVATE_KEY.encode()
+        return Redaction(Marks(), EVERYTHING)
+    redaction = Redaction(Marks.after(shown), _search(shown))
+    if b"-----BEGIN" in shown or b"eyJ" in shown:  # their parts may be texts of their own
+        for span in find_spans(shown, redaction.search):
+            if span.kind in TOLD_TOGETHER:
+                redaction.marks.echoes[shown[span.start : span.end]] = span.kind.encode()
     return redaction
 
 
@@ -110,18 +113,19 @@ def redact_bytes(raw: bytes) -> bytes:
     JSON stays JSON, canonical JSON canonical. What is no JSON is a text; bytes that are no UTF-8
     stay as they are.
     """
-    redaction = Redaction(Marks.after(raw), _live(raw))
+    redaction = Redaction(Marks.after(raw), _search(raw))
     out = redaction.echoed(redaction.text(raw))
     if out == raw:
         return raw
-    if is_canonical(raw):  # a masked key may sort elsewhere
+    may_sort_elsewhere = redaction.is_key_masked or redaction.marks.echoes
+    if may_sort_elsewhere and is_canonical(raw):
         out = canonical_json(json.loads(out))
     return out
 
 
-def _live(raw: bytes) -> tuple[Rule, ...]:
+def _search(raw: bytes) -> Search:
     """What to look for in the parts of a text; everything where escapes hide its letters."""
-    return RULES if _HIDDEN.search(raw) else live_rules(raw.lower())
+    return EVERYTHING if _HIDDEN.search(raw) else Search.of(raw)
 
 
 def _to_bytes(text: str) -> bytes:
@@ -134,22 +138,23 @@ def _to_text(raw: bytes) -> str:
 
 @dataclass(slots=True)
 class Redaction:
-    """One call: its marks, the rules that its bytes can need, and whether only echoes are left."""
+    """One call: its marks, what its bytes can need, and whether only echoes are left."""
 
     marks: Marks
-    rules: tuple[Rule, ...]
+    search: Search
     only_echoes: bool = False
+    is_key_masked: bool = False
 
     def text(self, raw: bytes, nested: int = 0) -> bytes:
         """A text, read as a document where it is one, part by part where it holds some."""
         if self.only_echoes:
             return self.echoed(raw)
-        spans = find_spans(raw, self.rules)
-        if any(span.kind == PRIVATE_KEY for span in spans):
-            # Its lines may stand in one literal each; apart they could not be told.
-            raw = replace(raw, [span for span in spans if span.kind == PRIVATE_KEY], self.marks)
-            spans = find_spans(raw, self.rules)
-        if not spans and not (self.rules is RULES and b"\\" in raw):
+        spans = find_spans(raw, self.search)
+        ahead = [span for span in spans if span.kind in TOLD_TOGETHER]
+        if ahead:  # its lines may stand in one literal each; apart they could not be told
+            raw = replace(raw, ahead, self.marks)
+            spans = find_spans(raw, self.search)
+        if not spans and not (self.search is EVERYTHING and b"\\" in raw):
             return raw
         if nested < NESTED_MAX:
             if raw.lstrip()[:1] in {b"{", b"[", b'"'}:
@@ -173,10 +178,11 @@ class Redaction:
 
     def _echo(self, word: bytes) -> bytes:
         of = self.marks.echoes[word]
-        kind, _ = self.marks.known.get(of, (PRIVATE_KEY, 0))
+        kind, _ = self.marks.known.get(of, (of.decode("ascii", "replace"), 0))
         return self.marks.mark(kind, of)
 
     def _masked(self, raw: bytes, spans: list[Span]) -> bytes:
+        spans = [span for span in spans if span.end > span.start]
         out = replace(raw, spans, self.marks)
         for span in spans[:ECHOES_MAX]:
             self._remember(raw[span.start : span.end])
@@ -192,7 +198,7 @@ class Redaction:
 
         Only what the look at the text hit is parsed, or all where escapes hide its letters.
         """
-        hits = None if self.rules is RULES else sorted(span.start for span in spans)
+        hits = None if self.search is EVERYTHING else sorted(span.start for span in spans)
         out: list[bytes] = []
         done, failures = 0, 0
         for begin in _PART.finditer(raw):
@@ -214,7 +220,7 @@ class Redaction:
                 out += [raw[done:start], part]
                 done = end
         mixed = b"".join([*out, raw[done:]])
-        return self._masked(mixed, find_spans(mixed, self.rules))
+        return self._masked(mixed, find_spans(mixed, self.search))
 
     def document(self, raw: bytes, nested: int) -> bytes | None:
         """A JSON document with its secrets masked in place; None when it is none."""
@@ -247,7 +253,13 @@ class Redaction:
             return _to_text(self.marks.mark("too-deep", b"%d" % depth))
         if isinstance(value, (Members, Mapping)):
             return self._object(value, hint, edits, depth, nested)
-        items = [self.value(item, hint, edits, depth + 1, nested) for item in value]
+        told = {} if self.only_echoes else secrets_of_arguments(value)
+        items = [
+            self._argument(str(item), told[place], edits)
+            if place in told
+            else self.value(item, hint, edits, depth + 1, nested)
+            for place, item in enumerate(value)
+        ]
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
 
     def _object(
@@ -259,7 +271,7 @@ class Redaction:
         nested: int,
     ) -> object:
         pairs = value if isinstance(value, Members) else tuple(value.items())
-        own = ObjectHints.of(pairs)
+        own = ObjectHints.of(pairs, hint)
         inherited = hint if hint is SECRET_VALUE else NO_HINT
         out: dict[object, object] = {}
         changed = False
@@ -268,19 +280,47 @@ class Redaction:
             if isinstance(key, str):
                 name = self._leaf(key, NO_HINT, NESTED_MAX)
                 edits.take(key, name)
+                self.is_key_masked = self.is_key_masked or name is not key
             below = (
                 inherited if inherited is SECRET_VALUE else own.hint_below(key, self.only_echoes)
             )
-            new = self.value(item, below, edits, depth + 1, nested)
+            if key in ROWS and any(hint is not NO_HINT for hint in own.columns):
+                new = self._rows(item, own, edits, depth + 1, nested)
+            else:
+                new = self.value(item, below, edits, depth + 1, nested)
             changed = changed or new is not item or name is not key
             out[name] = new
         return out if changed else value
 
+    def _argument(self, item: str, span: Span, edits: Edits) -> str:
+        """An argument of a command, with the secret in it masked."""
+        raw = _to_bytes(item)
+        self._remember(raw[span.start : span.end])
+        mask = self.marks.mark(span.kind, raw[span.start : span.end])
+        new = _to_text(raw[: span.start] + mask + raw[span.end :])
+        edits.take(item, new)
+        return new
+
+    def _rows(
+        self, rows: object, own: ObjectHints, edits: Edits, depth: int, nested: int
+    ) -> object:
+        """The rows of a table whose headings name secrets."""
+        if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+            return self.value(rows, NO_HINT, edits, depth, nested)
+        out = []
+        for row in rows:
+            hints = own.row_hints(row) if not self.only_echoes else (NO_HINT,) * len(row)
+            cells = zip(row, hints, strict=True)
+            out.append([self.value(cell, hint, edits, depth + 1, nested) for cell, hint in cells])
+        return rows if out == rows else out
+
     def _leaf(self, text: str, hint: Hint, nested: int) -> str:
         if not text:
             return text
-        raw = _to_bytes(text)
         strength, kind = hint
+        if strength is Strength.NONE and not self.only_echoes and self.search.passes_over(text):
+            return text
+        raw = _to_bytes(text)
         if not self.only_echoes and strength is not Strength.NONE:
             span = header_value(_to_bytes(kind), raw)
             if span is None and is_secret(strength, raw):
@@ -316,6 +356,6 @@ class Redaction:
             return _to_text(self.marks.mark(kind, digits))
         return (
             value
-            if not find_spans(digits, ())
+            if not tuple(find_cards(digits))
             else _to_text(self.marks.mark("card-number", digits))
         )

@@ -27,32 +27,38 @@ class Strength(IntEnum):
 
 
 KEY_NEEDLES: Final = (
-    b"passw", b"passphrase", b"passcode", b"pwd", b"secret", b"token", b"cred", b"key",
-    b"_auth", b'auth"', b"sessionid", b"session_id", b"session-id", b"sessid", b"sig=",
-    b"signature=",
+    b"pass", b"pw", b"secret", b"token", b"cred", b"key", b"_auth", b'auth"', b"auth:", b"auth=",
+    b"sessionid", b"session_id", b"session-id", b"sessid", b"sig=", b"signature=", b'signature"',
 )  # fmt: skip
 """What a hinting key holds, in lower case; `hint_of` looks closely."""
 
 HINT_BYTES_MAX: Final = 48
 """Of a key's end; the longest hint with all its tails is shorter."""
 
-_TAIL: Final = rb"(?:[_.-]?(?:value|base64|base|b64|hash|text|old|new|[0-9]{1,3}))*s?"
-_STRONG: Final = re.compile(
-    rb"(?P<password>passw(?:or)?d|passwd|passphrase|passcode|(?<![a-z])pwd)"
-    rb"|(?P<key>(?:api|secret|private|account|shared[_.-]?access|encryption|signing|master)"
-    rb"(?:[_.-]?access)?[_.-]?key)"
-    rb"|(?P<secret>(?:client|app|webhook|jwt|oauth|consumer|shared|signing|token)[_.-]?secret)"
+_TAIL: Final = rb"(?:[_.-]?(?:value|base64|base|b64|hex|hash|text|old|new|[0-9]{1,3}))*s?"
+_WHOSE_PASS: Final = (
+    rb"(?:(?<![a-z])(?:sa|es|db)|(?:my|pg|no)?sql|user|root|admin|smtp|mail|ldap|bind|redis|mongo"
+    rb"|maria|postgres|rabbit|mq|kafka|elastic|ftp|http|proxy|sudo|key|trust|store|login|app|api"
+    rb"|svc|service|account|cert|ssl|tls|require|vault|git|registry|default)[_.-]?(?:pass|pw|pwd)"
 )
-_STRONG_KEY: Final = re.compile(rb"(?:%s)%s" % (_STRONG.pattern, _TAIL))
+"""`smtpPass`, `DB_PASS`; a `render_pass`, a `bypass` and `pass=12 fail=0` are another thing."""
+_STRONG: Final = re.compile(
+    rb"(?P<password>passw(?:or)?d|passwd|passphrase|passcode|(?<![a-z])pwd|[_.-]pw|%s)"
+    rb"|(?P<key>(?:api|secret|private|account|shared[_.-]?access|encryption|signing|master"
+    rb"|pre[_.-]?shared)(?:[_.-]?access)?[_.-]?key)"
+    rb"|(?P<secret>(?:client|app|webhook|jwt|oauth|consumer|shared|signing|token)[_.-]?secret)"
+    % _WHOSE_PASS
+)
+_STRONG_KEY: Final = re.compile(rb"(?:%s)%s\Z" % (_STRONG.pattern, _TAIL))
 _MIDDLE_KEY: Final = re.compile(
-    rb"(?P<token>token)%s|(?P<secret>secret|cred(?:ential)?)%s"
-    rb"|(?P<credential>(?<![a-z])auth)" % (_TAIL, _TAIL)
+    rb"(?:(?P<token>token)|(?P<secret>secret|cred(?:ential)?)|(?P<credential>(?<![a-z])auth)"
+    rb"|(?P<password>(?<![a-z])pass)|(?P<key>(?:access|auth|app|license|subscription|storage|webhook"
+    rb"|deploy|certificate)[_.-]?key)|(?P<session>jsessionid|phpsessid))%s\Z" % _TAIL
 )
 _WEAK_KEY: Final = re.compile(
-    rb"(?P<key>(?:access|auth|service|storage|license|subscription|webhook|deploy|ssh|rsa|aes|hmac"
-    rb"|session|client|app|consumer|integration|host|server|tls)[_.-]?key)%s"
-    rb"|(?P<session>sessionid|session[_-]id|sessid)|(?P<signature>sig"
-    rb"|signature)" % _TAIL
+    rb"(?:(?P<key>(?:service|ssh|rsa|aes|hmac|session|client|consumer|integration|host|server|tls"
+    rb"|shared)[_.-]?key)|(?P<session>sessionid|session[_-]id|sessid)"
+    rb"|(?P<signature>sig(?:nature)?))%s\Z" % _TAIL
 )
 _KINDS: Final = {
     "password": "password",
@@ -67,10 +73,13 @@ _KINDS: Final = {
 _BENIGN: Final = re.compile(
     rb"null|none|nil|true|false|undefined|unset|empty|yes|no|\*+|[xX]{3,}|\.{3,}|-+|[|>][-+]?|"
     rb"<[^<>]*>?|\$\{[^{}]*\}?|\$\([^()]*\)?|\$[A-Za-z_]\w*|%\w+%|%[sdvq]|\{\{.*|\{[a-z_.]*\}?|"
+    rb"oauth2?|saml2|https?://[^\s@]*|(?:/[a-z_][\w.-]*){2,16}/?"
+    rb"|/(?:root|home|app|apps|srv|opt|var|tmp|usr|data|work|workspace|workdir|src)?/?|"
     rb"[\[(<]?(?:redacted|hidden|masked|omitted|sensitive|removed)[\])>]?|\[masked:[^\]]*\]?",
     re.IGNORECASE | re.DOTALL,
 )
-"""What stands where a secret was left out, or where one will be put in."""
+"""What stands where a secret was left out, or where one will be put in; and a path or an address,
+which say where one lies (`PWD=/srv/app` names a folder)."""
 
 _NAME: Final = re.compile(rb"[A-Za-z0-9]++(?:[-./_:][A-Za-z0-9]++)++")
 """A name of Kubernetes, a path, a host: words between dashes, dots and slashes."""
@@ -115,9 +124,9 @@ def _hint_of(key: bytes) -> tuple[Strength, str]:
         (Strength.MIDDLE, _MIDDLE_KEY),
         (Strength.WEAK, _WEAK_KEY),
     ):
-        for found in pattern.finditer(key):
-            if found.end() == len(key):
-                return strength, _KINDS[found.lastgroup or "secret"]
+        found = pattern.search(key)
+        if found:
+            return strength, _KINDS[found.lastgroup or "secret"]
     return Strength.NONE, ""
 
 
@@ -136,6 +145,28 @@ def is_secret(strength: Strength, value: bytes) -> bool:
             return False
 
 
+def looks_like_password(value: bytes) -> bool:
+    """Whether a word of prose can be nothing but a password: letters of both cases or a mark among
+    letters and digits, and neither a name nor a word in humps."""
+    if len(value) < PASSWORD_BYTES_MIN or _is_name(value) or _HEX.fullmatch(value):
+        return False
+    if _HUMPS.fullmatch(value) or _BENIGN.fullmatch(value) or _PLACE.match(value):
+        return False
+    classes = sum(bool(pattern.search(value)) for pattern in _CLASSES)
+    return bool(_CLASSES[0].search(value)) and classes >= 3
+
+
+PASSWORD_BYTES_MIN: Final = 8
+"""In prose a shorter one may be a version or a code."""
+
+_CLASSES: Final = tuple(
+    re.compile(pattern) for pattern in (rb"[0-9]", rb"[a-z]", rb"[A-Z]", rb"[^A-Za-z0-9.:/_-]")
+)
+_HUMPS: Final = re.compile(rb"(?:[A-Z]{0,5}[a-z]{2,}[0-9]{0,2}[-._:/]?)+")
+_PLACE: Final = re.compile(rb"[~.]{0,2}/|[A-Za-z]:\\|https?:|file:")
+"""How a path or an address begins."""
+
+
 def looks_random(value: bytes) -> bool:
     """Whether a value is as good as random, and neither a name, a hash, nor an id."""
     if len(value) < RANDOM_BYTES_MIN or b" " in value or _is_name(value) or _HEX.fullmatch(value):
@@ -152,6 +183,9 @@ def entropy_bits(value: bytes) -> float:
 def _looks_opaque(value: bytes) -> bool:
     """Neither prose, nor a number, nor a name."""
     if len(value) < 6 or b" " in value or value.isdigit():
+        return False
+    path = _PLACE.match(value)
+    if path and (_is_name(value[path.end() :]) or _NAME_WORD.fullmatch(value[path.end() :])):
         return False
     if _HEX.fullmatch(value):
         return len(value) >= HEX_BYTES_MIN

@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from affidavit.tools.redaction.assigned import end_of_quoted
 from affidavit.tools.redaction.hints import Strength, is_secret
-from affidavit.tools.redaction.marks import Span
+from affidavit.tools.redaction.marks import STRUCTURE, Span
 from affidavit.tools.redaction.shapes import Text
+from affidavit.tools.redaction.values import end_of_quoted
 
 KIND: Final = "kubernetes-secret"
 
 SECRET_KINDS: Final = frozenset({"Secret", "SealedSecret"})
+SECRET_LIST: Final = "SecretList"  # noqa: S105 - a kind
 KIND_BYTES_MAX: Final = 32
 """Of `"kind": "Secret"`, however it is escaped."""
 
@@ -28,7 +29,8 @@ _LINE: Final = re.compile(
     rb"(?P<indent>[ ]*)(?P<dashes>(?:-[ ]+)*)(?:(?P<key>[\w./-]+):(?:[ \t]+(?P<value>[^\r\n]*))?"
     rb"[ \t]*\r?$)?",
 )
-_SECRET_LINE: Final = re.compile(rb"[\"']?secret[\"']?\s*(?:#.*)?")
+_SECRET_LINE: Final = re.compile(rb"[\"']?(?:sealed)?secret[\"']?\s*(?:#.*)?")
+_SECRET_KIND: Final = re.compile(rb"kind:[ \t]{1,8}[\"']?(?:sealed)?secret(?P<list>list)?")
 _KIND_CUT: Final = re.compile(rb"kind(?:\\*+\"?[ ]?:?[ ]?\\*+[\"']?(?:s(?:e(?:c(?:re?)?)?)?)?)?\Z")
 """A text that was cut off while it named its kind."""
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/\s]{1,}={0,2}\s*")
@@ -52,6 +54,9 @@ def find_yaml_secrets(text: Text) -> Iterator[Span]:
     """The values of Secrets in YAML, also where the text was cut before or after `kind`."""
     if not _may_hold_yaml(text.low):
         return
+    if b"\\n" in text.raw and _SECRET_KIND.search(text.low):
+        yield Span(0, 0, STRUCTURE)  # lines that are escaped are read in their document
+    is_list = any(found["list"] for found in _SECRET_KIND.finditer(text.low))
     stack: list[_Mapping] = []
     orphan: tuple[int, int] | None = None
     at, cut_at = 0, _end(text.low)
@@ -67,6 +72,7 @@ def find_yaml_secrets(text: Text) -> Iterator[Span]:
             closed = stack.pop()
             if not stack and closed.start == 0:
                 orphan = (0, start)
+            closed.is_secret = closed.is_secret or is_list
             yield from _close(text, closed, start)
         if not stack or stack[-1].column != column:
             stack.append(_Mapping(column, start))
@@ -78,13 +84,14 @@ def find_yaml_secrets(text: Text) -> Iterator[Span]:
             orphan = None
     while stack:
         mapping = stack.pop()
+        mapping.is_secret = mapping.is_secret or is_list
         if mapping.is_core and not mapping.has_kind:
             yield from _if_all_base64(text, mapping)
         yield from _close(text, mapping, len(text.raw))
 
 
 def _may_hold_yaml(low: bytes) -> bool:
-    if b"kind: secret" in low or b'kind: "secret' in low or b"kind: 'secret" in low:
+    if _SECRET_KIND.search(low):
         return True
     return b"apiversion: v1" in low and low.rfind(b"data:") > low.rfind(b"kind:", 0, _end(low))
 

@@ -19,6 +19,10 @@ MASK_START: Final = b"[masked:"
 
 _MASKS: Final = re.compile(rb"\[masked:[a-z-]+:([0-9]{1,9})\]")
 
+STRUCTURE: Final = "structure"
+"""The kind of an empty span that says: a secret was named here, and what it is may stand elsewhere
+in the document."""
+
 ECHOES_MAX: Final = 32
 """Secrets that are looked for once more without a hint; each is one more search of the text."""
 

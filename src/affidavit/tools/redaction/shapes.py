@@ -1,4 +1,4 @@
-"""Secrets that are known by their own shape: cloud keys, JWT, PEM blocks, mail addresses, cards.
+"""Secrets that are known by their own shape: JWT, PEM blocks, mail addresses, card numbers.
 
 Each rule is a needle (found at the speed of `bytes.find`) and a close look at the place where it
 was hit. A look is bounded, or goes no further than what it returns, so that a text full of needles
@@ -7,11 +7,13 @@ costs no more than in proportion to its length.
 
 from __future__ import annotations
 
+import binascii
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from affidavit.tools.redaction.hints import looks_random
 from affidavit.tools.redaction.marks import Span
 
 
@@ -33,51 +35,28 @@ class Rule:
 
     needle: bytes
     look: Look
+    hits: re.Pattern[bytes] | None = None
+    """Where the needle needs a look, of all the places that hold it; everywhere without."""
 
 
 CUT: Final = rb"(?=\Z|\.\.\.|\xe2\x80\xa6|[\[(<]trunc)"
 """Where a text was cut off: there a secret may be shorter than its kind is."""
 
-_EDGE: Final = rb"(?<![A-Za-z0-9_])"
-
-KEY_SHAPES: Final[tuple[tuple[bytes, bytes, int], ...]] = (
-    (b"AKIA", rb"[A-Z0-9]", 16), (b"ASIA", rb"[A-Z0-9]", 16), (b"AIza", rb"[\w-]", 30),
-    (b"ghp_", rb"[A-Za-z0-9]", 30), (b"gho_", rb"[A-Za-z0-9]", 30),
-    (b"ghs_", rb"[A-Za-z0-9]", 30), (b"ghu_", rb"[A-Za-z0-9]", 30),
-    (b"github_pat_", rb"\w", 40), (b"glpat-", rb"[\w-]", 16), (b"xoxb-", rb"[\w-]", 16),
-    (b"xoxp-", rb"[\w-]", 16), (b"xoxa-", rb"[\w-]", 16), (b"xapp-", rb"[\w-]", 16),
-    (b"sk-", rb"[\w-]", 20), (b"sk_live_", rb"\w", 16), (b"rk_live_", rb"\w", 16),
-    (b"sk_test_", rb"\w", 16), (b"whsec_", rb"[\w+/=]", 16), (b"ya29.", rb"[\w-]", 20),
-    (b"npm_", rb"[A-Za-z0-9]", 30), (b"pypi-AgE", rb"[\w-]", 40), (b"SG.", rb"[\w.-]", 40),
-    (b"hf_", rb"[A-Za-z0-9]", 30), (b"dop_v1_", rb"[a-f0-9]", 40), (b"hvs.", rb"[\w-]", 20),
-    (b"AGE-SECRET-KEY-1", rb"[A-Z0-9]", 40),
-    (b"hooks.slack.com/services/", rb"[\w/]", 16),
-)  # fmt: skip
-"""Prefix, alphabet and least length of keys as their issuers document them."""
-
-
-def _key_rule(prefix: bytes, alphabet: bytes, least: int) -> Rule:
-    letters = alphabet[:-1] if alphabet.endswith(b"]") else b"[" + alphabet
-    run, cut = letters + b"]{%d,512}+" % least, letters + b"]{4,512}+" + CUT
-    shape = re.compile(_EDGE + re.escape(prefix) + b"(?:" + run + b"|" + cut + b")")
-
-    def look(text: Text, at: int) -> Iterator[Span]:
-        found = shape.match(text.raw, at)
-        if found:
-            words = prefix == b"sk-" and _WORDS.fullmatch(found[0])
-            begin = found.end() if words else at  # an empty span: nothing, and no second look
-            yield Span(begin, found.end(), "api-key" if prefix == b"sk-" else "cloud-key")
-
-    return Rule(prefix.lower(), look)
-
-
-_WORDS: Final = re.compile(rb"[a-z]+(?:-[a-z]+)*(?:-[a-z0-9]{1,10})*")
-
 # --- JWT -------------------------------------------------------------------------------------
 
+JWT_PART: Final = "jwt-part"
+
 _JWT: Final = re.compile(
-    rb"eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+)?|eyJ(?:hbGci|0eXAi|raWQi)[\w-]*+|eyJ[\w-]*+%b" % CUT
+    rb"eyJ[\w-]{8,}+\.[\w-]{0,4096}+(?:\.[\w-]*+){1,3}|eyJ[\w-]{8,}+\.[\w-]{4,}+"
+    rb"|eyJ(?:hbGci|0eXAi|raWQi|jdHki|lbmMi|zdWIi|pc3Mi|hdWQi|leHAi|pYXQi|qdGki|uYmYi)[\w-]*+"
+    rb"|eyJ[\w-]*+%b" % CUT
 )
+"""Three parts, or five; or what begins as a head or a body does, of which the rest stands apart."""
+_JWT_NEXT: Final = re.compile(
+    rb"\.?\\{0,4}[\"']?[ \t]{0,8}(?:,|\.|\r?\n|\\+n)[ \t]{0,8}(?:\r?\n[ \t]{0,8})?\\{0,4}[\"']?"
+    rb"([\w-]{20,})(?![\w.-])"
+)
+"""The part after one that stands apart, in a list or on the next line."""
 _JWT_HEAD: Final = re.compile(rb"\.[\w-]{1,64}+")
 
 
@@ -87,6 +66,35 @@ def look_at_jwt(text: Text, at: int) -> Iterator[Span]:
     if found:
         head = _JWT_HEAD.match(text.raw[max(0, at - 65) : at][::-1])
         yield Span(at - len(head[0]) if head else at, found.end(), "jwt")
+        last, parts = found, 2 - found[0].count(b".")
+        while parts > 0 and (after := _JWT_NEXT.match(text.raw, last.end())):
+            if not looks_random(after[1]):
+                break
+            yield Span(after.start(1), after.end(1), JWT_PART)
+            last, parts = after, parts - 1
+        return
+    coded = _JSON_BASE64.match(text.raw, at)
+    if coded and _tells(coded[0]):
+        yield Span(at, coded.end(), "base64-secret")
+
+
+_JSON_BASE64: Final = re.compile(rb"eyJ[A-Za-z0-9+/_-]{17,65536}={0,2}")
+_TELLING: Final = re.compile(
+    rb"\"[^\"]{0,48}(?:pass(?:wor)?d?|pwd|secret|token|credentials?|api_?key)\"\s*:\s*\"[^\"]",
+    re.IGNORECASE,
+)
+
+
+def _tells(coded: bytes) -> bool:
+    """Whether JSON in base64 holds a secret by name; the whole is masked then."""
+    plain = coded.rstrip(b"=").translate(_STANDARD)
+    try:
+        return bool(_TELLING.search(binascii.a2b_base64(plain + b"=" * (-len(plain) % 4))))
+    except binascii.Error:
+        return False
+
+
+_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 # --- PEM -------------------------------------------------------------------------------------
@@ -103,13 +111,13 @@ _PUBLIC: Final = re.compile(
     rb"|(?:DH|EC|DSA) PARAMETERS|PGP (?:PUBLIC KEY BLOCK|SIGNATURE|SIGNED MESSAGE)|PKCS7|CMS"
 )
 _PEM_BODY: Final = re.compile(
-    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt/]|\\+u000[aAdD]"
+    rb"(?:[A-Za-z0-9+/=\s]|\\+[nrt/]|\\+u000[aAdD]|\\+x0[aAdD]"
     rb"|(?:Proc-Type|DEK-Info|Comment|Version|Hash): ?[\w ,.-]{1,80})*+"
 )
-_PEM_RUN: Final = re.compile(rb"(?:(?<=\\[nrt])|(?<![\w\\-]))[A-Za-z0-9+/=]{16,}+")
+_PEM_RUN: Final = re.compile(rb"(?:(?<=\\[nrt])|(?<=\\x0[adAD])|(?<![\w\\-]))[A-Za-z0-9+/=]{16,}+")
 _PEM_LIKE: Final = re.compile(rb"(?=.*[0-9+/=])(?=.*[A-Z])")  # no word, no hash
 _PEM_LONG_RUN: Final = re.compile(  # no hash, and not the letter of an escape
-    rb"(?:(?<=\\[nrt])|(?<!\\))(?![0-9a-f]{40})[A-Za-z0-9+/=]{40,}+"
+    rb"(?:(?<=\\[nrt])|(?<=\\x0[adAD])|(?<!\\))(?![0-9a-f]{40})[A-Za-z0-9+/=]{40,}+"
 )
 _PEM_LINE: Final = re.compile(rb"[A-Za-z0-9+/=]+")
 _LINE_BREAK: Final = re.compile(rb"(?:\\+r)?\\+n|\r?\n")
@@ -183,10 +191,13 @@ def look_at_pem_base64(text: Text, at: int) -> Iterator[Span]:
 
 # --- Mail addresses --------------------------------------------------------------------------
 
-_LOCAL: Final = re.compile(rb"[A-Za-z0-9._+-]{1,64}+")
-_DOMAIN: Final = re.compile(
-    rb"(?:@|%40)(?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24})(?![\w-]|\.\w)"
+_LOCAL: Final = re.compile(
+    rb"(?:[A-Za-z0-9._+'-]|[\x80-\xbf][\xc3-\xcf])(?:[A-Za-z0-9._+-]"
+    rb"|[\x80-\xbf][\xc3-\xcf]|'(?=[A-Za-z])){0,63}+"
 )
+"""Read backwards. Letters with marks are part of a name; Chinese before it is not."""
+_LABEL: Final = rb"(?:[A-Za-z0-9-]|[\xc3-\xcf][\x80-\xbf]){1,63}+"
+_DOMAIN: Final = re.compile(rb"(?:@|%%40)(?:%b\.){1,8}([A-Za-z]{2,24})(?![\w-]|\.\w)" % _LABEL)
 _UNITS: Final = frozenset(
     b"service socket target timer mount slice scope device path swap automount snap".split()
 )
@@ -211,13 +222,15 @@ def look_at_mail(text: Text, at: int) -> Iterator[Span]:
 
 _WORD_BYTES: Final = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_."
 _DIGIT_SHAPE: Final = bytes(
-    ord(" " if n in b" -" else "0" if n in b"0123456789" else "x" if n in _WORD_BYTES else "|")
+    ord(" " if n in b" -+" else "0" if n in b"0123456789" else "x" if n in _WORD_BYTES else "|")
     for n in range(256)
 )
-"""Digits, gaps, words and the rest: a fraction or an id with letters is no bare run of digits."""
+"""Digits, gaps, words and the rest: a fraction or an id with letters is no bare run of digits, but
+the letter before it may be an escaped line end's."""
 _CARD_SHAPES: Final = (
     b"|" + b"0" * 14,
     b" " + b"0" * 14,
+    b"x" + b"0" * 14,
     b"0000 0000 0000",
     b"0000 000000 0000",
 )
@@ -225,11 +238,11 @@ _SOLID: Final = b"0" * 14
 _IN_GROUPS: Final = b"0000 0000"
 """One of the two is in each shape of a card."""
 _CARD: Final = re.compile(
-    rb"(?<![\w.-])(?:\d{14,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{3,4}"
-    rb"|\d{4}([ -])\d{6}\2\d{4,5})(?![\w-]|\.\d)"
+    rb"(?:(?<![\w.-])|(?<=\\[nrt]))(?:\d{14,19}|\d{4}([ +-])\d{4}\1\d{4}\1\d{3,4}"
+    rb"|\d{4}([ +-])\d{6}\2\d{4,5})(?![\w-]|\.\d)"
 )
 _ID: Final = re.compile(
-    rb"(?:id|span|trace|hash|seq|sequence|offset|revision|version|generation|inode)[\"'\\]{0,4}"
+    rb"(?:id|serial|span|trace|hash|seq|sequence|offset|revision|version|generation|inode)[\"'\\]{0,4}"
     rb"[ ]?[:=][ ]?[\"'\\]{0,4}\Z",
     re.IGNORECASE,
 )
@@ -253,7 +266,7 @@ def find_cards(raw: bytes) -> Iterator[Span]:
         while place >= 0:
             at = place if before else place - 1
             found = _CARD.match(raw, at)
-            is_hit = found is not None and is_card(re.sub(rb"[ -]", b"", found[0]))
+            is_hit = found is not None and is_card(re.sub(rb"[ +-]", b"", found[0]))
             if found and is_hit and not _ID.search(raw[max(0, at - 24) : at]):
                 yield Span(at, found.end(), "card-number")
             run = _RUN.match(raw, at)
@@ -276,7 +289,6 @@ def is_card(digits: bytes) -> bool:
 
 
 SHAPE_RULES: Final[tuple[Rule, ...]] = (
-    *(_key_rule(*shape) for shape in KEY_SHAPES),
     Rule(b"eyj", look_at_jwt),
     Rule(b"-----begin", look_at_pem),
     Rule(b"-----end", look_at_pem_tail),
