@@ -192,7 +192,7 @@ def _quote(text: Text, place: Place, span: Span) -> bytes:
 
 
 _SPOKEN_OF: Final = frozenset({b"key", b"token", b"secret", b"cred"})
-"""Needles that are whole words of prose: `key and token` assigns nothing, and stands in many logs."""
+"""Needles that are words of prose too: `key and token` assigns nothing, and stands in many logs."""
 
 
 def _rule(needle: bytes) -> Rule:
