@@ -138,6 +138,7 @@ class _Memory:
     topics: dict[str, tuple[Token, ...]] = field(default_factory=dict)
     named: dict[str, tuple[Token, ...]] = field(default_factory=dict)
     stated: dict[int, dict[int, Checked]] = field(default_factory=dict)
+    last: tuple[datetime, ...] = ()
 
     def stated_to(self, sentence: Sentence) -> tuple[Checked, ...]:
         """The statements of the analyses that a conclusion rests on."""
@@ -164,6 +165,7 @@ class _Memory:
         return Pool(
             tuple(item for pool in pools for item in pool.numbers),
             tuple(item for pool in pools for item in pool.moments),
+            self.last,
         )
 
     def keep(self, sentence: Sentence, codes: tuple[SupportCode, ...], found: Findings) -> None:
@@ -171,6 +173,7 @@ class _Memory:
         self.topics[_group(sentence)] = found.topics
         if found.named:
             self.named[_group(sentence)] = found.named
+        self.last = () if codes else tuple(found.moments)
         if codes or sentence.part not in {Part.ANALYSIS, Part.NEGATIVE}:
             return
         place = sentence.analyses[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Final
 
 from affidavit.contract.statement import ValueStatement
@@ -251,8 +252,16 @@ def _read_rows(
         return False
     sheet.reset(start)
     sheet.findings.numbers.extend(proof.numbers)
+    sheet.findings.moments.extend(_moments(tokens, proof.records))
     sheet.findings.used.extend(proof.records[:SHOWN_MAX])
     return True
+
+
+def _moments(tokens: tuple[Token, ...], records: tuple[RecordView, ...]) -> tuple[datetime, ...]:
+    """The moments that some tokens say, as the records have them."""
+    said = [token.moment for token in tokens if token.moment is not None]
+    held = dict.fromkeys(at for record in records for at in record.moments)
+    return tuple(at for at in held if any(moment.matches(at) for moment in said))
 
 
 _HAPPENING: Final = ("ed", "ing")
@@ -286,7 +295,8 @@ def _lasts(tokens: tuple[Token, ...]) -> bool:
 
 def _try_placed(sheet: Sheet, start: Mark, clause: Clause, *, effect: bool) -> None:
     """Check a clause once more with "two seconds later" as the moment that it is."""
-    moments = (*sheet.context.pool.moments, *sheet.findings.moments)
+    pool = sheet.context.pool
+    moments = (*(pool.moments or pool.last), *sheet.findings.moments)
     tokens = place(clause.tokens, moments[-1]) if moments else None
     if tokens is None:
         return

@@ -17,10 +17,14 @@ from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Numbers and moments that are bound already, to compute with."""
+    """Numbers and moments that are bound already, to compute with.
+
+    `last` are the moments of the sentence right before: "two seconds later" may start from them.
+    """
 
     numbers: tuple[Stated, ...] = ()
     moments: tuple[datetime, ...] = ()
+    last: tuple[datetime, ...] = ()
 
 
 _SUMMING: Final = frozenset("total together sum altogether combined 合计 共 总共 一共 共计".split())
@@ -155,8 +159,9 @@ def _span(figure: Figure, pool: Pool, records: tuple[RecordView, ...], *, spoken
             return True
     if side:
         here = tuple(moment for record in records for moment in record.moments)
-        left, right = (pool.moments, here) if side == "later" else (here, pool.moments)
-        return _apart(stated, left, (*right, *pool.moments))
+        told = (*pool.last, *pool.moments)
+        left, right = (told, here) if side == "later" else (here, told)
+        return _apart(stated, left, (*right, *told))
     near = tuple(moment for record in records for moment in record.moments)
     return _apart(stated, pool.moments, (*pool.moments, *near))
 

@@ -65,6 +65,7 @@ def _is_bound(sheet: Sheet, figure: figures.Figure, clause: Clause, chosen: list
     pool = computing.Pool(
         (*sheet.context.pool.numbers, *sheet.findings.numbers),
         (*sheet.context.pool.moments, *sheet.findings.moments),
+        sheet.context.pool.last,
     )
     top = speaking(chosen)
     records = tuple(record for item in top for record in item.records())[:RECORDS_MAX]
@@ -234,10 +235,13 @@ def check_moments(sheet: Sheet, clause: Clause, chosen: list[Binding]) -> None:
 
 
 def _keep_moment(sheet: Sheet, token: Token, chosen: list[Binding]) -> None:
+    moment = token.moment
+    assert moment is not None
     for binding in chosen:
         scope = binding.call.call.envelope.scope.window
         others = tuple(record.at for record in binding.wider() if record.at)
-        at = times.resolve(token.moment, scope, others)
+        held = (at for record in binding.records() for at in record.moments if moment.matches(at))
+        at = next(held, None) or times.resolve(moment, scope, others)
         if at is not None:
             sheet.findings.moments.append(at)
             return
