@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -71,13 +71,35 @@ def fields_of(fact: Fact) -> Iterator[Field]:
                 yield Field(key, stems_of(key), named["value"].strip())
             yield from read_fields(fact.text)
         case Row():
+            unit = _measured_in(fact.cells)
             for cell in fact.cells:
-                yield from _cell(cell)
+                for field in _cell(cell):
+                    yield _measured(field, unit)
         case Edge():
             yield Field("source", frozenset({"source"}), fact.source)
             yield Field("target", frozenset({"target"}), fact.target)
             if fact.count is not None:
                 yield Field("count", frozenset({"count"}), str(fact.count), Decimal(fact.count))
+
+
+_MEASURE: Final = frozenset("metric signal measure measurement indicator kpi metric_name".split())
+_READING: Final = frozenset(
+    "value baseline before after current previous peak last latest observed expected threshold".split()
+)
+"""Columns of a row that names in another cell what it measures, and in what."""
+
+
+def _measured_in(cells: Sequence[Cell]) -> str:
+    """The unit in the name of what a row measures: `signal: connect_time_ms.p95`; empty for none."""
+    named = [cell.text for cell in cells if cell.name.casefold() in _MEASURE and cell.text]
+    return _unit_in(named[0]) if len(named) == 1 else ""
+
+
+def _measured(field: Field, unit: str) -> Field:
+    bare = field.number is not None and not field.unit and not field.loose
+    return (
+        replace(field, unit=unit) if unit and bare and field.name.casefold() in _READING else field
+    )
 
 
 _CRON: Final = re.compile(r"\*/(\d{1,2}) \* \* \* \*")
