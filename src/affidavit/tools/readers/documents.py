@@ -23,6 +23,7 @@ from affidavit.tools.readers.bounds import (
     worth_reading,
 )
 from affidavit.tools.readers.fields import (
+    TIME_FIELDS,
     WORKLOAD_FIELDS,
     has_more,
     is_list,
@@ -114,11 +115,40 @@ def _records(
         weight_of(_level(one)) if isinstance(one, Mapping) else Weight.ORDINARY for one in records
     ]
     worth = worth_reading(weights)
+    key = _key_of(records)
     for index, (record, weight) in enumerate(zip(records, weights, strict=True)):
         if index in worth:
-            yield read_record(walk, record, owner, path)
+            own = str(record[key]) if key is not None and isinstance(record, Mapping) else owner
+            yield read_record(walk, record, own, path)
         else:
             yield Item((Row(subject=owner, cells=()),), weight)
+
+
+KEY_FIELDS_MAX: Final = 3
+"""What tells records apart stands among their first fields."""
+KEY_CHARS_MAX: Final = 80
+"""A longer text is something said, and no name."""
+
+
+def _key_of(records: Sequence[object]) -> str | None:
+    """The field that tells records apart that have no name of their own; None where none does.
+
+    A short text without spaces, another one in each record: a variant, a model, a serial number.
+    """
+    if not is_records(records) or len(records) < 2 or any(name_of(one) for one in records):
+        return None
+    for key in tuple(records[0])[:KEY_FIELDS_MAX]:
+        if str(key).lower().lstrip("@") in TIME_FIELDS:
+            continue
+        values = [one.get(key) for one in records]
+        texts = {text for text in values if isinstance(text, str) and _may_name(text)}
+        if len(texts) == len(records):
+            return key
+    return None
+
+
+def _may_name(text: str) -> bool:
+    return 0 < len(text) <= KEY_CHARS_MAX and not any(sign.isspace() for sign in text)
 
 
 def is_object(document: Mapping[str, object]) -> bool:

@@ -218,8 +218,16 @@ def _continues(line: str) -> bool:
 
 
 def _stamp_of(line: str) -> Stamp | None:
-    """The time that a line begins with, also as `ts=…` or `time="…"` (logfmt)."""
-    return find_stamp(_STAMP_FIELD.sub("", line[:PREFIX_CHARS], count=1))
+    """The time that a line begins with, also as `ts=…` (logfmt) or behind its level."""
+    front = _STAMP_FIELD.sub("", line[:PREFIX_CHARS], count=1)
+    return find_stamp(front) or find_stamp(_BEFORE_STAMP.sub("", front, count=1))
+
+
+_BEFORE_STAMP: Final = re.compile(
+    r"\A(?:\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|FATAL|CRITICAL|PANIC)\]?:?"
+    r"|\d{1,7}:[A-Z]|<\d{1,3}>)\s{0,4}"
+)
+"""What some loggers write before the time: a level, the process and role of Redis, a priority."""
 
 
 def _weight(entry: _Entry, facts: Iterable[Fact]) -> Weight:

@@ -39,7 +39,7 @@ _FORMS: Final = tuple(
     for form in (
         rf"(?P<year>\d{{4}})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T ]{_CLOCK}{_ZONE}",
         rf"(?P<day>\d\d)/{_MONTH}/(?P<year>\d{{4}})[: ]{_CLOCK}{_ZONE}",
-        rf"{_DAY_NAME},? (?P<day>\d{{1,2}}) {_MONTH} (?P<year>\d{{4}}) {_CLOCK}{_ZONE}",
+        rf"(?:{_DAY_NAME},? )?(?P<day>\d{{1,2}}) {_MONTH} (?P<year>\d{{4}}) {_CLOCK}{_ZONE}",
         (
             rf"(?:{_DAY_NAME},? )?{_MONTH} {{1,2}}(?P<day>\d{{1,2}}) {_CLOCK}{_ZONE}"
             r" (?P<year>\d{4})(?: (?P<zone2>GMT|UTC))?"

@@ -19,6 +19,7 @@ from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from affidavit.tools.readers import answers, origin
 from affidavit.tools.readers.bounds import NOTES_MAX, RESULT_CHARS_MAX, TEXT_LINES_MIN, keep
 from affidavit.tools.readers.documents import ONE_RECORD, read_document
+from affidavit.tools.readers.grids import unfold
 from affidavit.tools.readers.origin import Origin
 from affidavit.tools.readers.reading import Item, Reading, Source, typed
 from affidavit.tools.readers.series import read_series
@@ -143,7 +144,7 @@ def _read(raw: RawResult, origin_: Origin, opened: _Opened) -> Reading:
     )
     if isinstance(opened.content, str):
         return read_text(source, opened.content)
-    document = opened.content
+    document = unfold(opened.content)
     if origin_.kind == "logs" and _is_log_line(document, opened.text):
         return read_text(source, opened.text)
     reading = (

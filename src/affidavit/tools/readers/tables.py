@@ -28,7 +28,7 @@ from affidavit.tools.readers.boxes import (
     unbox,
 )
 from affidavit.tools.readers.columns import WORD, begins_exactly, cut, fit, spans_of
-from affidavit.tools.readers.fields import WORKLOAD_FIELDS, bare_name
+from affidavit.tools.readers.fields import WORKLOAD_FIELDS, bare_name, unit_of_field
 from affidavit.tools.readers.levels import find_level, level_of, weight_of
 from affidavit.tools.readers.moments import read_instant
 from affidavit.tools.readers.numbers import to_cell
@@ -388,11 +388,19 @@ def _subject(named: dict[str, str], *, keyed: bool) -> str | None:
 
 def _time(source: Source, named: dict[str, str]) -> datetime | None:
     for name, text in named.items():
-        if name.replace(" ", "_") in TIME_COLUMNS:
+        if name.replace(" ", "_") in TIME_COLUMNS or _is_bucket(name):
             moment = read_instant(text, source.window)
             if moment is not None:
                 return moment
     return None
+
+
+_BUCKETED: Final = re.compile(r"(?:^|_)(?:time|ts|bucket|minute|interval|window|period)(?:_|$)")
+
+
+def _is_bucket(name: str) -> bool:
+    """Whether a column says when its row begins: `bucket_start_utc`; no time that lasts."""
+    return bool(_BUCKETED.search(name)) and not unit_of_field(name) and "end" not in name
 
 
 def _long_form(named: dict[str, str], at: datetime | None) -> tuple[Value, ...]:

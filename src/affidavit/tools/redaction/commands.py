@@ -129,7 +129,8 @@ def look_at_pgpass(text: Text, at: int) -> Iterator[Span]:
 
 _CHINESE: Final = re.compile(
     rb"(?:\xe5\xaf\x86\xe7\xa0\x81|\xe5\x8f\xa3\xe4\xbb\xa4|\xe5\xaf\x86\xe9\x92\xa5)"
-    rb"(?:\xe6\x98\xaf|\xe4\xb8\xba)?[ \t]{0,8}(?:[:=]|\xef\xbc\x9a)?[ \t]{0,8}"
+    rb"(?:(?:\xe6\x98\xaf|\xe4\xb8\xba)[ \t]{0,8}(?:[:=]|\xef\xbc\x9a)?"
+    rb"|[ \t]{0,8}(?:[:=]|\xef\xbc\x9a))[ \t]{0,8}"
     rb"[\"'`]?(?P<secret>[!-~]{4,128})"
 )
 

@@ -66,9 +66,13 @@ def asked(call: CallView, query: str) -> bool:
 
 
 def _is_listed(call: CallView, query: str) -> bool:
-    """Whether the query only says what the tool lists, and nothing was searched for besides."""
-    words = stems_of(query)
-    return bool(words) and words <= call.source_stems and not _filtered(call)
+    """Whether the query only says what the tool lists, and of what; nothing else was searched."""
+    if _filtered(call):
+        return False
+    words = query.split()
+    listed = {word for word in words if stems_of(word) and stems_of(word) <= call.source_stems}
+    rest = (word.casefold() for word in words if word not in listed)
+    return bool(listed) and all(word in call.about_names for word in rest)
 
 
 def _is_search(name: str) -> bool:

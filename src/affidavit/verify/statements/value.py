@@ -8,6 +8,7 @@ windows, or why.
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
@@ -15,7 +16,9 @@ from typing import Final
 from affidavit.contract.evidence import Window
 from affidavit.contract.statement import Operator, ValueStatement
 from affidavit.contract.violations import SupportCode
+from affidavit.verify.statements.denial import denies
 from affidavit.verify.statements.fields import Field, read_number
+from affidavit.verify.statements.moments import find_moments
 from affidavit.verify.statements.outcome import FACTS_SHOWN_MAX, Outcome, Proved, Unproved
 from affidavit.verify.statements.records import CallView, RecordView
 from affidavit.verify.statements.select import (
@@ -26,7 +29,7 @@ from affidavit.verify.statements.select import (
     statistic_clash,
 )
 from affidavit.verify.statements.units import Stated, agrees, convert, unit_of
-from affidavit.verify.statements.words import names_in
+from affidavit.verify.statements.words import names_in, stems_of
 
 SAMPLE_SLACK_S: Final = 1
 """A sample is at a stated moment when it is within the same second."""
@@ -49,9 +52,9 @@ def prove_value(statement: ValueStatement, call: CallView) -> Outcome:
     if holding and (not universal or len(holding) == len(_comparable(statement, fitting))):
         return shown(call, holding)
     if not fitting:
-        counted = _counted(statement, call, timed)
-        return counted or Unproved(_missing(statement, call))
-    return Unproved(_refutation(statement, fitting))
+        told = _counted(statement, call, timed) or _happened(statement, call, timed)
+        return told or Unproved(_missing(statement, call))
+    return _happened(statement, call, timed) or Unproved(_refutation(statement, fitting))
 
 
 def _elsewhere(statement: ValueStatement, call: CallView, code: SupportCode) -> Outcome:
@@ -103,8 +106,54 @@ def _text_holds(value: str, operator: Operator, field: Field) -> bool:
     number, unit = read_number(value)
     if number is not None and field.number is not None:
         return number_holds(Stated(number, unit), operator, field)
-    same = _is_text(value, field)
+    same = _is_text(value, field) or _is_moment(value, field)
     return same if operator == "=" else operator == "!=" and not same
+
+
+def instant_of(text: str) -> datetime | None:
+    """The instant that a whole text is, in whatever notation: `Wed, 08 Apr 2026 08:44:18 +0000`."""
+    found = tuple(find_moments(text[:MOMENT_CHARS_MAX]))
+    if len(found) != 1 or len(text) > MOMENT_CHARS_MAX:
+        return None
+    rest = text[: found[0].start] + text[found[0].end :]
+    return found[0].instant() if _DAY_NAME.fullmatch(rest.strip()) else None
+
+
+MOMENT_CHARS_MAX: Final = 48
+"""The longest notation with the name of a day, a fraction and a zone has fewer."""
+_DAY_NAME: Final = re.compile(r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},?)?")
+
+
+def _is_moment(value: str, field: Field) -> bool:
+    """Whether a field is the stated instant, each in its own notation, to the coarser fraction."""
+    wanted = instant_of(value)
+    held = instant_of(field.text) if wanted is not None and not field.loose else None
+    if wanted is None or held is None:
+        return False
+    return wanted == held or (
+        0 in {wanted.microsecond, held.microsecond}
+        and wanted.replace(microsecond=0) == held.replace(microsecond=0)
+    )
+
+
+def _happened(
+    statement: ValueStatement, call: CallView, records: tuple[RecordView, ...]
+) -> Proved | None:
+    """An attribute that names no field but what happened to the subject: the value says when."""
+    value = statement.value
+    at = instant_of(value) if isinstance(value, str) and statement.operator == "=" else None
+    if at is None:
+        return None
+    what, words = statement.attribute.casefold(), stems_of(statement.attribute)
+    found = tuple(
+        record.facts[0]
+        for record in records
+        if record.at is not None
+        and record.at.replace(microsecond=at.microsecond) == at
+        and (what in record.names or (words and words <= record.happened))
+        and not denies(record, words)
+    )
+    return Proved(((call.id, found[:FACTS_SHOWN_MAX]),)) if found else None
 
 
 def _is_text(value: str, field: Field) -> bool:

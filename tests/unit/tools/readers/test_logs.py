@@ -30,6 +30,9 @@ def read_log(text: str, **arguments: object):  # type: ignore[no-untyped-def]  #
         ('{"time": 1935623400500, "level": 50, "msg": "seat map missing"}', "ERROR"),
         ("May  4 01:10:00 pier-2 gate[77]: seat map missing", None),
         ("[pod/gate-1/app] 2031-05-04T01:10:00.5Z FATAL seat map missing", "FATAL"),
+        ("[ERROR] 2031-05-04T01:10:00.5Z plugin/seats: map missing", "ERROR"),
+        ("1:X 04 May 2031 01:10:00.500 # seat map missing", None),
+        ("<27>May  4 01:10:00 pier-2 gate[77]: seat map missing", None),
     ],
 )
 def test_time_and_level_are_read_from_every_logger(line: str, level: str | None) -> None:
