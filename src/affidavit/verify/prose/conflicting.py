@@ -17,13 +17,20 @@ from affidavit.contract.statement import ChangeStatement, EdgeStatement
 from affidavit.contract.violations import SupportCode
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.desk import Desk
-from affidavit.verify.prose.figures import Figure, figures_of, is_whole, near_words
+from affidavit.verify.prose.figures import (
+    Figure,
+    figures_of,
+    is_part,
+    is_whole,
+    near_words,
+    up_to_sign,
+)
 from affidavit.verify.prose.glosses import ANTONYMS
+from affidavit.verify.prose.impossible import part_above_whole, wrongly_compared
 from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.moving import way_of, ways_of
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.proofs import Proof, Told
-from affidavit.verify.prose.relating import comparing
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.records import CallView
 from affidavit.verify.statements.select import kin
@@ -54,8 +61,8 @@ def conflict(
         (SupportCode.NUMBER_REFUTED, _other_attribute(exact, told)),
         (SupportCode.SUBJECT_REFUTED, _other_field(tokens, told)),
         (SupportCode.TIME_REFUTED, _other_moment(tokens, exact, told)),
-        (SupportCode.NUMBER_REFUTED, _part_above_whole(tokens)),
-        (SupportCode.DIRECTION_REFUTED, _wrongly_compared(tokens)),
+        (SupportCode.NUMBER_REFUTED, part_above_whole(tokens)),
+        (SupportCode.DIRECTION_REFUTED, wrongly_compared(tokens)),
     )
     return next(((code, what) for code, what in checks if what), None)
 
@@ -114,7 +121,11 @@ def _other_subject(desk: Desk, clause: Clause, told: Told) -> str:
 
 def _holds(call: CallView, token: Token) -> bool:
     low = token.text.casefold()
-    return low in call.by_name or low in call.by_owner or low in call.about_names
+    if low in call.by_name or low in call.by_owner or low in call.about_names:
+        return True
+    return len(low) >= SAID_CHARS and any(
+        name.endswith((f".{low}", f"/{low}")) for name in call.by_name
+    )
 
 
 def _is_said(subject: str, clause: Clause) -> bool:
@@ -346,10 +357,10 @@ def _said_before(tokens: Tokens, place: int) -> frozenset[str]:
 def _other_attribute(exact: tuple[tuple[Figure, tuple[Proof, ...]], ...], told: Told) -> str:
     """A proved number right beside the name of another proved number of the same subject."""
     for figure, proofs in exact:
-        if len(proofs) != 1 or is_whole(figure):
+        if len(proofs) != 1 or is_whole(figure) or is_part(figure):
             continue
         own = proofs[0]
-        near = near_words(figure)
+        near = near_words(up_to_sign(figure))
         words = frozenset(other for word in near.next for other in kin(word))
         rivals = [
             proof
@@ -403,42 +414,3 @@ def _moment_behind(tokens: Tokens, place: int) -> Token | None:
 _PARTING: Final = frozenset(
     "and but while whereas after before then since 和 而 但 后 之后".split()
 )
-
-
-def _part_above_whole(tokens: Tokens) -> str:
-    """ "5 of its 4 nodes": a part that is more than its whole."""
-    for place, token in enumerate(tokens):
-        behind = [
-            item for item in tokens[place + 1 : place + 5] if item.text.casefold() not in _OWN
-        ]
-        if token.stated is None or len(behind) < 2 or behind[0].text.casefold() != "of":
-            continue
-        whole = behind[1].stated
-        if whole is not None and token.stated.unit == whole.unit:
-            if token.stated.number > whole.number:
-                return token.text
-    return ""
-
-
-_OWN: Final = frozenset("the its their all".split())
-
-
-def _wrongly_compared(tokens: Tokens) -> str:
-    """Two numbers on either side of one comparing word of which it is not true."""
-    places = [(place, operator) for place, operator in comparing(tokens)]
-    numbers = [
-        (place, token) for place, token in enumerate(tokens)
-        if token.kind is Kind.NUMBER and token.stated is not None
-        and not (token.stems and names_thing(tokens, place))
-    ]  # fmt: skip
-    if len(places) != 1 or len(numbers) != 2:
-        return ""
-    place, operator = places[0]
-    (left_at, left), (right_at, right) = numbers
-    assert left.stated is not None
-    assert right.stated is not None
-    if not left_at < place < right_at or left.stated.unit != right.stated.unit:
-        return ""
-    one, two = left.stated.number, right.stated.number
-    holds = one > two if operator == ">" else one < two
-    return "" if holds else tokens[place].text

@@ -230,7 +230,28 @@ def _name_places(call: CallView, low: str, token: Token) -> frozenset[int]:
         words = [_singular(part) for part in parts_of(token.text)]
         if words and all(word in call.by_part for word in words):
             found = frozenset.intersection(*(call.by_part[word] for word in words))
+    if not found and _COMPOUND.fullmatch(token.text):
+        found = frozenset(
+            record.place for record in call.records if _stands_joined(record, low.split("-"))
+        )
     return found
+
+
+_COMPOUND: Final = re.compile(r"[a-z]{2,20}(?:-[a-z]{2,20}){1,2}")
+"""Plain words that a hyphen joins: per-try, start-up."""
+
+
+def _stands_joined(record: RecordView, words: list[str]) -> bool:
+    """Whether a record holds some words one right after the other: `perTryTimeout`, `per_try`."""
+    if any(word not in record.text.casefold() for word in words):
+        return False
+    parts = [_singular(part) for part in parts_of(record.text[:COMPOUND_CHARS_MAX])]
+    wanted = [_singular(word) for word in words]
+    return any(parts[at : at + len(wanted)] == wanted for at in range(len(parts)))
+
+
+COMPOUND_CHARS_MAX: Final = 4_000
+"""Of a record; a longer one is a text, and its words stand in it as they are."""
 
 
 def _singular(word: str) -> str:

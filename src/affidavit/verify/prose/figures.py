@@ -6,7 +6,7 @@ What binds a number is for `fitting` (a field that holds it), `tallies` (countin
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -166,6 +166,22 @@ def near_words(figure: Figure) -> Near:
             token.text.casefold() for token in (*before, *after) if token.kind is Kind.NAME
         ),
     )
+
+
+def is_part(figure: Figure) -> bool:
+    """Whether what follows is the name of another number: "1512 of 2890 attempts"."""
+    behind = figure.clause.tokens[figure.place + 1 : figure.place + 3]
+    return [token.text.casefold() for token in behind[:1]] == ["of"] and any(
+        token.kind is Kind.NUMBER for token in behind[1:]
+    )
+
+
+def up_to_sign(figure: Figure) -> Figure:
+    """The figure without what a comma parts from it."""
+    behind = figure.clause.tokens[figure.place + 1 : figure.place + 2]
+    if not any(token.kind is Kind.SIGN for token in behind):
+        return figure
+    return replace(figure, clause=Clause(figure.clause.tokens[: figure.place + 1]))
 
 
 _PHRASING: Final = frozenset("of against under above below with versus vs from to than at".split())

@@ -20,6 +20,7 @@ from affidavit.verify.prose import (
 from affidavit.verify.prose.binding import Binding
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.numbering import is_identity, labelled
+from affidavit.verify.prose.quantities import is_other_statistic
 from affidavit.verify.prose.sheet import GrantedNumber, Sheet
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.sentences import Part
@@ -130,7 +131,7 @@ def _grants(item: GrantedNumber, figure: figures.Figure, chosen: list[Binding]) 
         return False
     if item.stated.unit != stated.unit and (item.stated.unit or unit_of(stated.unit)):
         return False
-    if figure.operator not in {"=", item.operator}:
+    if figure.operator not in {"=", item.operator} or is_other_statistic(figure, item.names):
         return False
     moment = figures.attached_moment(figure)
     near = figures.near_words(figure)

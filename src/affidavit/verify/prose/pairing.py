@@ -8,7 +8,6 @@ proof has to be of both. A name that all proofs hold tells none of them apart.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -23,7 +22,7 @@ from affidavit.verify.prose.moving import Holding, ends_fit
 from affidavit.verify.prose.nouns import KINDS, is_kind
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.parts import Proofs, Reading
-from affidavit.verify.prose.proofs import Proof, Told, part_ends
+from affidavit.verify.prose.proofs import Proof, Told, identities, part_ends
 from affidavit.verify.prose.stated import (
     _is_at as is_at,
 )
@@ -74,6 +73,8 @@ def read(desk: Desk, clause: Clause, told: Told) -> Reading:
 def _named(reading: Reading, place: int) -> Proofs:
     """The proofs that a name is of: by their own texts, else by records, else by what was asked."""
     token = reading.tokens[place]
+    if token.text.casefold() in _OWNING:
+        return _pointed(reading, place)
     if token.kind is Kind.WORD and token.role is not Role.CONTENT:
         return _where(reading, lambda proof: token.text.casefold() == proof.subject.casefold())
     strong = _where(reading, lambda proof: _is_subject(proof, token))
@@ -94,6 +95,22 @@ def _named(reading: Reading, place: int) -> Proofs:
     )
 
 
+_OWNING: Final = frozenset("it its 它 其 它的 该".split())
+
+
+def _pointed(reading: Reading, place: int) -> Proofs:
+    """The proofs of what "its" points back to: the thing that the sentence before was about."""
+    if any(at in reading.strong for at in reading.names if at < place):
+        return frozenset()
+    of = _where(
+        reading,
+        lambda proof: any(_is_subject(proof, topic) for topic in reading.clause.topics),
+    )
+    if of:
+        reading.strong.add(place)
+    return of
+
+
 def _is_about(desk: Desk, call: CallView, token: Token) -> bool:
     """Whether a call was asked of a thing, or is called by its name: `nvidia-smi` by `nvidia_smi`."""
     words = stems_of(token.text)
@@ -103,28 +120,6 @@ def _is_about(desk: Desk, call: CallView, token: Token) -> bool:
 def _where(reading: Reading, holds: object) -> Proofs:
     assert callable(holds)
     return frozenset(at for at, proof in enumerate(reading.told.proofs) if holds(proof))
-
-
-_OWN: Final = ("subject", "object", "hops", "where")
-
-
-def identities(proof: Proof) -> tuple[str, ...]:
-    """What a statement names as what it is about."""
-    found: list[str] = []
-    if proof.end:
-        return (proof.end,)
-    for key in _OWN:
-        value = getattr(proof.statement, key, None)
-        match value:
-            case str():
-                found.append(value)
-            case tuple():
-                found.extend(map(str, value))
-            case Mapping():
-                found.extend(map(str, value.values()))
-            case _:
-                pass
-    return tuple(found)
 
 
 def _is_subject(proof: Proof, token: Token) -> bool:

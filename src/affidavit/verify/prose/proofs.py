@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -104,3 +105,25 @@ def prove_from(statement: Statement, calls: tuple[CallView, ...], facts: Facts) 
     where = getattr(statement, "where", None) or {}
     held.extend(str(value) for value in where.values())
     return Proof(statement, calls, records, tuple(held))
+
+
+_OWN: Final = ("subject", "object", "hops", "where")
+
+
+def identities(proof: Proof) -> tuple[str, ...]:
+    """What a statement names as what it is about."""
+    found: list[str] = []
+    if proof.end:
+        return (proof.end,)
+    for key in _OWN:
+        value = getattr(proof.statement, key, None)
+        match value:
+            case str():
+                found.append(value)
+            case tuple():
+                found.extend(map(str, value))
+            case Mapping():
+                found.extend(map(str, value.values()))
+            case _:
+                pass
+    return tuple(found)

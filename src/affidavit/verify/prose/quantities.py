@@ -36,6 +36,12 @@ def statistics_of(figure: Figure) -> frozenset[str]:
     return statistics_in(words) - {"#5", "#6"}
 
 
+def is_other_statistic(figure: Figure, names: frozenset[str]) -> bool:
+    """Whether the words around a number name another statistic than what it is the value of."""
+    own, said = statistics_in(names), statistics_of(figure)
+    return bool(own and said) and not own & said
+
+
 _STATISTICS_ZH: Final[Mapping[str, str]] = MappingProxyType(
     {
         "平均": "average", "均值": "average", "平均值": "average", "峰值": "max", "最大值": "max",

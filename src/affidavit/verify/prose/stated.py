@@ -36,6 +36,7 @@ from affidavit.verify.prose.lexicon import Role
 from affidavit.verify.prose.moving import Holding, ends_fit, moves, way_of
 from affidavit.verify.prose.numbering import names_thing
 from affidavit.verify.prose.proofs import Proof, Told
+from affidavit.verify.prose.quantities import is_other_statistic
 from affidavit.verify.prose.relating import licensed, operates
 from affidavit.verify.prose.times import bounds_window
 from affidavit.verify.prose.tokens import Kind, Token
@@ -260,6 +261,8 @@ def _is_meant(figure: Figure, proof: Proof) -> bool:
     Of a whole ("4 of its 5 nodes hold data") only the words that it counts: what follows is of the
     part.
     """
+    if is_other_statistic(figure, proof.attribute):
+        return False
     if not proof.attribute or not proof.records:
         return True
     near = _near(figure)

@@ -110,7 +110,7 @@ def _stands(reading: Reading, place: int) -> bool:
 def _is_held(reading: Reading, place: int) -> bool:
     token = reading.tokens[place]
     low = token.text.casefold()
-    if low in EXTREME or _says_how(reading, place):
+    if low in EXTREME or _says_how(reading, place) or _results_in(reading, place):
         return True
     if low == "up" and place and reading.tokens[place - 1].stems & _COMING:
         return True
@@ -131,6 +131,22 @@ def _says_how(reading: Reading, place: int) -> bool:
     """Whether a word only says how a number beside it follows from others: "on average"."""
     return reading.tokens[place].text.casefold() in SAYING and any(
         abs(at - place) <= _SAID_REACH for at in reading.derived
+    )
+
+
+_RESULTING: Final = frozenset("ended finished returned answered responded came exited".split())
+_RESULTS: Final = stems_of("status code exit rcode result reason state outcome http response")
+_RESULT_REACH: Final = 4
+
+
+def _results_in(reading: Reading, place: int) -> bool:
+    """Whether a verb only says what came of it, and that is stated: "ended with 504"."""
+    if reading.tokens[place].text.casefold() not in _RESULTING:
+        return False
+    return any(
+        reading.told.proofs[at].attribute & _RESULTS
+        for behind in range(place + 1, place + 1 + _RESULT_REACH)
+        for at in reading.values.get(behind, frozenset())
     )
 
 
