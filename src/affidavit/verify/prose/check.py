@@ -12,6 +12,7 @@ from affidavit.verify.prose import (
     absences,
     actions,
     causes,
+    extremes,
     markers,
     orders,
     passing,
@@ -341,7 +342,7 @@ def _try_clause(sheet: Sheet, clause: Clause, *, effect: bool) -> None:
         if len(sheet.findings.notes) == start.notes:
             return
     parts = divide(clause)
-    if parts and not _parts_subject(parts):
+    if parts and not _parts_subject(parts) and not any(map(extremes.stands_alone, parts)):
         sheet.reset(start)
         for part in parts:
             _check_part(sheet, part, effect=effect)

@@ -230,7 +230,7 @@ def _name_places(call: CallView, low: str, token: Token) -> frozenset[int]:
         words = [_singular(part) for part in parts_of(token.text)]
         if words and all(word in call.by_part for word in words):
             found = frozenset.intersection(*(call.by_part[word] for word in words))
-    if not found and _COMPOUND.fullmatch(token.text):
+    if not found and is_compound(token.text):
         found = frozenset(
             record.place for record in call.records if _stands_joined(record, low.split("-"))
         )
@@ -238,7 +238,11 @@ def _name_places(call: CallView, low: str, token: Token) -> frozenset[int]:
 
 
 _COMPOUND: Final = re.compile(r"[a-z]{2,20}(?:-[a-z]{2,20}){1,2}")
-"""Plain words that a hyphen joins: per-try, start-up."""
+
+
+def is_compound(text: str) -> bool:
+    """Whether a name may be but plain words that a hyphen joins: per-try, start-up."""
+    return _COMPOUND.fullmatch(text) is not None
 
 
 def _stands_joined(record: RecordView, words: list[str]) -> bool:

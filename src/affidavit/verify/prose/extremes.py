@@ -47,6 +47,14 @@ def unproved(desk: Desk, clause: Clause, bindings: list[Binding]) -> str:
     return ""
 
 
+def stands_alone(clause: Clause) -> bool:
+    """Whether a clause calls something extreme and names neither the thing nor its number."""
+    things = [name for name in clause.names if not statistics_in(frozenset({name.text.casefold()}))]
+    if things or _figure(clause, 0) is not None:
+        return False
+    return any(_side(clause, place, token) for place, token in enumerate(clause.tokens))
+
+
 def _side(clause: Clause, place: int, token: Token) -> str:
     if token.kind is not Kind.WORD:
         return ""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Final
 
 from affidavit.contract.statement import CountStatement, TrendStatement
 from affidavit.verify.prose.blaming import SUCCEEDING
-from affidavit.verify.prose.lexicon import EVERY, ONLY, Role
+from affidavit.verify.prose.lexicon import EVERY, HIGHEST, LOWEST, ONLY, Role
 from affidavit.verify.prose.moving import moves
 from affidavit.verify.prose.pairing import said_of
 from affidavit.verify.prose.parts import Reading
+from affidavit.verify.prose.proofs import Proof
 from affidavit.verify.prose.relating import licensed, operates
 from affidavit.verify.prose.tokens import Kind
 from affidavit.verify.statements.denial import FAILING, denies
+from affidavit.verify.statements.units import Stated, unit_of
 from affidavit.verify.statements.words import stem
 
 
@@ -49,6 +52,8 @@ def _is_licensed(reading: Reading, place: int, related: frozenset[int]) -> bool:
         return _is_compared(reading, place, related)
     if low in EXTREME and _is_extreme(reading, place, earliest=low in _EARLIEST):
         return True
+    if stem(low) in HIGHEST | LOWEST and low.endswith("est"):
+        return _is_topmost(reading, place, high=stem(low) in HIGHEST)
     if low in {"under", "over", "within"}:
         return behind in reading.names
     if stem(low) in ONLY:
@@ -60,6 +65,49 @@ def _is_licensed(reading: Reading, place: int, related: frozenset[int]) -> bool:
     if stem(low) in EVERY:
         return _is_steady(reading, behind)
     return low in _NAMING and any(stem(low) in proof.attribute for proof in reading.told.proofs)
+
+
+_TOPMOST_REACH: Final = 8
+ROWS_MIN: Final = 2
+"""Of a single row nothing is the highest."""
+
+
+def _is_topmost(reading: Reading, place: int, *, high: bool) -> bool:
+    """Whether a stated number beside "the highest lag" is that of its column in a whole result."""
+    for at in range(place - _TOPMOST_REACH, place + _TOPMOST_REACH + 1):
+        token = reading.tokens[at] if 0 <= at < len(reading.tokens) else None
+        if token is None or token.stated is None:
+            continue
+        for of in reading.values.get(at, frozenset()):
+            proof = reading.told.proofs[of]
+            if _tops(proof, token.stated.number, high=high) and _names_column(
+                reading, place, proof
+            ):
+                return True
+    return False
+
+
+def _names_column(reading: Reading, place: int, proof: Proof) -> bool:
+    behind = reading.tokens[place + 1 : place + 4]
+    return any(token.stems & proof.attribute for token in behind)
+
+
+def _tops(proof: Proof, number: Decimal, *, high: bool) -> bool:
+    call, places = proof.calls[0], {record.place for record in proof.records}
+    if call.call.envelope.truncated or not proof.records:
+        return False
+    shape = proof.records[0].shape
+    column = [
+        (field.number, record.place in places)
+        for record in call.records
+        if record.shape == shape and record.subject
+        for field in record.fields
+        if field.number is not None and not field.loose and field.names == proof.attribute
+    ]
+    numbers = [item for item, _ in column]
+    if len(numbers) < ROWS_MIN or number != (max(numbers) if high else min(numbers)):
+        return False
+    return all(own for item, own in column if item == number)
 
 
 _NAMING: Final = frozenset("maximum minimum peak max min first last latest total most".split())
@@ -127,11 +175,19 @@ def _leads_to_value(reading: Reading, place: int) -> bool:
     behind = place + 1
     if behind not in reading.values:
         return False
-    text = reading.tokens[behind].text.casefold()
+    token = reading.tokens[behind]
+    text = token.text.casefold()
+    if token.stated is not None and _lasts(token.stated):
+        return reading.tokens[place].text.casefold() == "after"
     return any(
         text in str(getattr(reading.told.proofs[at].statement, "value", "")).casefold()
         for at in reading.values[behind]
     )
+
+
+def _lasts(stated: Stated) -> bool:
+    unit = unit_of(stated.unit) if stated.unit else None
+    return unit is not None and unit.dimension == "time"
 
 
 _AUXILIARY: Final = frozenset(

@@ -14,7 +14,7 @@ from typing import Final
 from affidavit.contract.statement import QuoteStatement
 from affidavit.verify.prose.clauses import Clause
 from affidavit.verify.prose.deriving import derive
-from affidavit.verify.prose.desk import Desk
+from affidavit.verify.prose.desk import Desk, is_compound
 from affidavit.verify.prose.figures import Figure, attached_moment, operator_at
 from affidavit.verify.prose.holding import hold, numbers_of
 from affidavit.verify.prose.lexicon import Role
@@ -165,6 +165,11 @@ def _is_in_records(desk: Desk, proof: Proof, token: Token) -> bool:
         return any(
             (call.id, place) in places for call in proof.calls for place in desk.places(call, token)
         )
+    if is_compound(token.text):
+        return any(
+            (call.id, record.place) for call in proof.calls for record in proof.records
+            if record.call == call.id and record.place in desk.places(call, token)
+        )  # fmt: skip
     return any(
         low in record.names
         or (token.text[:-1].isupper() and low.removesuffix("s") in record.names)

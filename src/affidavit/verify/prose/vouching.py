@@ -112,6 +112,8 @@ def _is_held(reading: Reading, place: int) -> bool:
     low = token.text.casefold()
     if low in EXTREME or _says_how(reading, place) or _results_in(reading, place):
         return True
+    if low in _MOVED_UP | _MOVED_DOWN:
+        return _moves(reading, place, up=low in _MOVED_UP)
     if low == "up" and place and reading.tokens[place - 1].stems & _COMING:
         return True
     if happens(token):
@@ -132,6 +134,20 @@ def _says_how(reading: Reading, place: int) -> bool:
     return reading.tokens[place].text.casefold() in SAYING and any(
         abs(at - place) <= _SAID_REACH for at in reading.derived
     )
+
+
+_MOVED_UP: Final = frozenset("raised lifted bumped".split())
+_MOVED_DOWN: Final = frozenset("lowered cut reduced".split())
+
+
+def _moves(reading: Reading, place: int, *, up: bool) -> bool:
+    """Whether "raised" stands before "from 10 to 50" of a stated change; its ends are checked."""
+    said = [
+        (at, token.stated.number) for at, token in enumerate(reading.tokens)
+        if at > place and token.stated is not None and at in reading.values
+        and reading.tokens[at - 1].text.casefold() in {"from", "to"}
+    ]  # fmt: skip
+    return len(said) == 2 and (said[0][1] < said[1][1]) is up
 
 
 _RESULTING: Final = frozenset("ended finished returned answered responded came exited".split())

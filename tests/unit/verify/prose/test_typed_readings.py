@@ -56,6 +56,7 @@ def is_refused(text: str, *statements: dict[str, Any], before: str = "north-1 ha
 RIDERS = (value("north-1", "stopped", 1512), value("north-1", "riders", 2890))
 WAITS = (value("north-1", "p95_wait_s", 388, "s"), value("south-2", "p95_wait_s", 44, "s"))
 DOORS = (value("north-1", "per_door_closings", 91),)
+LONG = (value("north-1", "p95_wait_s", 388, "s"), value("north-1", "outcome", "HALTED"))
 OUTCOME = (value("south-2", "outcome", "RUNNING"),)
 
 
@@ -67,6 +68,7 @@ OUTCOME = (value("south-2", "outcome", "RUNNING"),)
         ("Its p95 wait was 388 s, that of south-2 44 s.", WAITS),
         ("north-1 counted 91 per-door closings.", DOORS),
         ("south-2 ended with outcome RUNNING.", OUTCOME),
+        ("The lowest p95 wait, 44 s, was that of south-2.", WAITS[1:]),
     ],
 )
 def test_what_the_statements_say_is_let_through(
@@ -86,6 +88,10 @@ def test_what_the_statements_say_is_let_through(
         ("north-1 counted 91 per-floor closings.", DOORS),
         ("north-1 counted 91 door-per closings.", DOORS),
         ("south-2 ended with outcome HALTED.", OUTCOME),
+        ("The highest p95 wait, 44 s, was that of south-2.", WAITS[1:]),
+        ("The lowest p95 wait, 388 s, was that of north-1.", WAITS[:1]),
+        ("The lowest ridership, 44 s, was that of south-2.", WAITS[1:]),
+        ("north-1 ended HALTED before 388 s.", LONG),
         ("north-1 ended with outcome RUNNING.", OUTCOME),
     ],
 )
