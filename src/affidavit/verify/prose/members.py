@@ -51,8 +51,7 @@ def _rows(binding: Binding) -> tuple[RecordView, ...]:
     shapes = {row.shape for row in binding.records() if row.place not in call.frames}
     if call.call.envelope.truncated or len(shapes) != 1:
         return ()
-    shape = next(iter(shapes))
-    return tuple(call.records[place] for place in sorted(call.by_shape[shape] - call.frames))
+    return call.rows_of[next(iter(shapes))]
 
 
 # --- Three of the three are open -----------------------------------------------------------------

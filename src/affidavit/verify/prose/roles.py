@@ -43,8 +43,7 @@ def are_swapped(clause: Clause, bindings: list[Binding]) -> bool:
 
 def _things(binding: Binding) -> frozenset[str]:
     """The ends of a call's edges: plain words may name them."""
-    edges = [record.fact for record in binding.call.records if isinstance(record.fact, Edge)]
-    return frozenset(end.casefold() for edge in edges for end in (edge.source, edge.target))
+    return binding.call.ends
 
 
 def _sides(

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -31,6 +30,7 @@ from affidavit.verify.statements.grouping import (
     shape_of,
     whole_report,
 )
+from affidavit.verify.statements.indexing import flatten, invert
 from affidavit.verify.statements.moments import Moment, find_moments
 from affidavit.verify.statements.wording import at_of, stated_of, subject_of, text_of
 from affidavit.verify.statements.words import names_in, parts_of, stems_of
@@ -159,7 +159,7 @@ class CallView:
             asked = None
         if not isinstance(asked, dict):
             return (("query", query),) if query else ()
-        return tuple(_flat(asked, ""))
+        return tuple(flatten(asked, ""))
 
     @cached_property
     def about(self) -> str:
@@ -183,7 +183,7 @@ class CallView:
     @cached_property
     def by_small(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that have a field of just this name, or with just this value."""
-        return _invert(
+        return invert(
             frozenset(
                 word
                 for item in record.fields
@@ -196,7 +196,7 @@ class CallView:
     @cached_property
     def by_shape(self) -> Mapping[str, frozenset[int]]:
         """The places of the records of a shape."""
-        return _invert(frozenset({record.shape}) for record in self.records)
+        return invert(frozenset({record.shape}) for record in self.records)
 
     @cached_property
     def subjects(self) -> frozenset[str]:
@@ -206,17 +206,17 @@ class CallView:
     @cached_property
     def by_name(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold a name."""
-        return _invert(record.names for record in self.records)
+        return invert(record.names for record in self.records)
 
     @cached_property
     def by_stem(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold a word stem."""
-        return _invert(record.stems for record in self.records)
+        return invert(record.stems for record in self.records)
 
     @cached_property
     def by_part(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold a word letter for letter, a plural s aside."""
-        return _invert(
+        return invert(
             {part[:-1] if part.endswith("s") and len(part) > 3 and part[-2] != "s" else part
              for part in parts_of(record.text)}
             for record in self.records
@@ -225,12 +225,12 @@ class CallView:
     @cached_property
     def by_claim(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that state a word stem, and not only name a column by it."""
-        return _invert(record.claimed for record in self.records)
+        return invert(record.claimed for record in self.records)
 
     @cached_property
     def by_event(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that say a word stem in a value or in text."""
-        return _invert(record.happened for record in self.records)
+        return invert(record.happened for record in self.records)
 
     @cached_property
     def values(self) -> frozenset[str]:
@@ -265,7 +265,7 @@ class CallView:
     @cached_property
     def by_owner(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold something below a name: `web-6c9f` below `web`."""
-        return _invert(
+        return invert(
             {name[:end] for name in record.names for end in _joints(name)}
             for record in self.records
         )
@@ -273,7 +273,7 @@ class CallView:
     @cached_property
     def by_tail(self) -> Mapping[str, frozenset[int]]:
         """The places of the records that hold something that ends in a name: `a.b.Pool` in `Pool`."""
-        return _invert(
+        return invert(
             {name[start + 1 :] for name in record.names for start in _joints(name)}
             for record in self.records
         )
@@ -303,16 +303,20 @@ class CallView:
         """The records that are edges."""
         return tuple(record for record in self.records if isinstance(record.fact, Edge))
 
+    @cached_property
+    def ends(self) -> frozenset[str]:
+        """What the edges join, lower case."""
+        facts = (record.fact for record in self.edges)
+        edges = [fact for fact in facts if isinstance(fact, Edge)]
+        return frozenset(end.casefold() for edge in edges for end in (edge.source, edge.target))
 
-def _flat(value: object, name: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _flat(inner, f"{name}.{key}" if name else str(key))
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _flat(inner, name)
-    elif value is not None:
-        yield name, str(value)
+    @cached_property
+    def rows_of(self) -> Mapping[str, tuple[RecordView, ...]]:
+        """The records of each shape but those that frame the others, in order."""
+        return {
+            shape: tuple(self.records[place] for place in sorted(places - self.frames))
+            for shape, places in self.by_shape.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -324,14 +328,6 @@ class Evidence:
     def of(self, ids: tuple[str, ...]) -> tuple[CallView, ...]:
         """The calls with these ids that are there, in this order."""
         return tuple(self.calls[name] for name in ids if name in self.calls)
-
-
-def _invert(sets: Iterable[AbstractSet[str]]) -> Mapping[str, frozenset[int]]:
-    found: dict[str, set[int]] = {}
-    for place, names in enumerate(sets):
-        for name in names:
-            found.setdefault(name, set()).add(place)
-    return {name: frozenset(places) for name, places in found.items()}
 
 
 JOINTS_MAX: Final = 24
