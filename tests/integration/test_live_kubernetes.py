@@ -21,10 +21,13 @@ from tests.support.cluster import (
     Cluster,
     broken_checkout,
     cluster,
+    daemon_set,
     event,
     failure,
     killed,
     pod,
+    revision,
+    stateful_set,
 )
 from tests.support.http_stage import Reply, Seen, Stage
 from tests.support.live_runs import Asked, ask_live, cells, investigate, live_settings, recent
@@ -99,6 +102,86 @@ async def test_pods_events_rollouts_and_last_words_reach_the_agent_as_evidence()
     assert not any("secret" in path for path in paths)
     assert posted == {"/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"}
     assert ("kubernetes:main", "consulted") in asked.coverage()
+
+
+def broken_sets() -> Cluster:
+    """A database and an agent of each node, both in the middle of a rollout that goes wrong; of
+    their pods, one has no label, and one is gone by now."""
+    member = pod("orders-db-0", ended=killed(70, "Error", 1))
+    member["metadata"]["ownerReferences"] = [{"kind": "StatefulSet", "name": "orders-db"}]
+    gone = {"kind": "Pod", "name": "orders-db-2"}
+    lost = {"kind": "Pod", "name": "shipper-x7k2p"}
+    return Cluster(
+        objects={
+            "pods": [member],
+            "events": [
+                event("BackOff", "Back-off restarting failed container", 60, **gone),
+                event("Unhealthy", "Readiness probe failed", 55, **lost),
+            ],
+            "statefulsets": [
+                stateful_set("calm", updated=3, available=3),
+                stateful_set("orders-db"),
+            ],
+            "daemonsets": [daemon_set("shipper"), daemon_set("quiet", updated=5, available=5)],
+            "controllerrevisions": [
+                revision("StatefulSet", "orders-db", 3, "registry/db:15.3", 90_000, "6c5f9"),
+                revision("StatefulSet", "orders-db", 4, "registry/db:16.0", 200, "7d8b4"),
+                revision("DaemonSet", "shipper", 11, "registry/shipper:2.0", 180, "5b9dd"),
+                revision("Rollout", "other", 2, "registry/other:1", 100, "aaaaa"),
+                {"metadata": {"name": "odd"}, "revision": "4", "data": {"raw": [1]}},
+            ],
+        }
+    )
+
+
+@pytest.mark.spec("C11", "C13")
+@pytest.mark.fault("R3", "R7")
+async def test_rollouts_of_stateful_and_daemon_sets_are_changes_with_their_images() -> None:
+    """Their revisions are ControllerRevisions; a pod's service is its set's, also once it is gone;
+    of a revision nothing but its images is kept."""
+    asked = await ask(
+        broken_sets(),
+        look("statefulsets"),
+        look("daemonsets"),
+        ToolCallRequest("change_events", {}),
+        ToolCallRequest("error_logs", {"service": "orders-db"}),
+        look("events"),
+        look("pods"),
+    )
+    sets, daemons, changes, errors, events, pods = map(asked.envelope, range(6))
+    assert [row["statefulset"] for row in cells(sets)] == ["shop/orders-db", "shop/calm"]
+    first = cells(sets)[0]
+    assert (first["revision"], first["desired"], first["updated"], first["available"]) == (
+        "orders-db-7d8b4", 3, 1, 2,
+    )  # fmt: skip
+    assert [row["daemonset"] for row in cells(daemons)] == ["shop/shipper", "shop/quiet"]
+    assert (cells(daemons)[0]["desired"], cells(daemons)[0]["updated"]) == (5, 2)
+    told = {str(row["body"]): row["subject"] for row in cells(changes)}
+    assert told == {
+        "shop/orders-db revision 4: registry/db:16.0, before registry/db:15.3": "orders-db",
+        "shop/shipper revision 11: registry/shipper:2.0": "shipper",
+    }
+    assert errors.count >= 2
+    whose = {row["reason"]: row["subject"] for row in cells(events)}
+    assert whose == {"BackOff": "orders-db", "Unhealthy": "shipper"}
+    assert cells(pods)[0]["subject"] == "orders-db"
+    seen = [one.envelope.model_dump(mode="json") for one in asked.observations if one.envelope]
+    assert SECRET_ENV not in json.dumps(seen)
+
+
+@pytest.mark.fault("R4")
+async def test_a_role_that_does_not_know_sets_still_reads_what_it_may() -> None:
+    """What it may not is an error where it is asked for, and named beside the other changes."""
+    held = broken_checkout()
+    sets = ("/statefulsets", "/daemonsets", "/controllerrevisions")
+    held.instead = lambda asked: (
+        failure(403, "Forbidden") if asked.path.partition("?")[0].endswith(sets) else None
+    )
+    asked = await ask(held, look("statefulsets"), ToolCallRequest("change_events", {}))
+    assert asked.observations[0].code == "HTTP_403"
+    changes = asked.envelope(1)
+    assert any("checkout revision 8" in str(row["body"]) for row in cells(changes))
+    assert any("controllerrevisions of shop (HTTP_403)" in note for note in changes.notes)
 
 
 @pytest.mark.fault("R44")

@@ -27,7 +27,17 @@ READER: list[dict[str, Any]] = [
     },
     {"verbs": ["list"], "apiGroups": [""], "resources": ["pods", "events"]},
     {"verbs": ["get"], "apiGroups": [""], "resources": ["pods/log"]},
-    {"verbs": ["list"], "apiGroups": ["apps"], "resources": ["deployments", "replicasets"]},
+    {
+        "verbs": ["list"],
+        "apiGroups": ["apps"],
+        "resources": [
+            "deployments",
+            "replicasets",
+            "statefulsets",
+            "daemonsets",
+            "controllerrevisions",
+        ],
+    },
     {"verbs": ["list"], "apiGroups": [""], "resources": ["nodes"]},
 ]
 """The rules of docs/backends.md, as a SelfSubjectRulesReview tells them."""
@@ -134,6 +144,79 @@ def deployment(name: str, *, available: int = 3, app: str = "") -> dict[str, Any
             "conditions": [
                 {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}
             ],
+        },
+    }
+
+
+def stateful_set(name: str, *, updated: int = 1, available: int = 2) -> dict[str, Any]:
+    """A stateful set of three, in the middle of its rollout."""
+    return {
+        "metadata": {"name": name, "namespace": "shop", "generation": 4},
+        "spec": {
+            "replicas": 3,
+            "serviceName": name,
+            "template": {"metadata": {"labels": {"app": name}}},
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
+        },
+        "status": {
+            "replicas": 3,
+            "currentReplicas": 3 - updated,
+            "updatedReplicas": updated,
+            "availableReplicas": available,
+            "currentRevision": f"{name}-6c5f9",
+            "updateRevision": f"{name}-7d8b4",
+        },
+    }
+
+
+def daemon_set(name: str, *, updated: int = 2, available: int = 4) -> dict[str, Any]:
+    """A daemon set on five nodes, in the middle of its rollout."""
+    return {
+        "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"template": {"metadata": {"labels": {"app": name}}}},
+        "status": {
+            "currentNumberScheduled": 5,
+            "desiredNumberScheduled": 5,
+            "numberMisscheduled": 0,
+            "numberReady": available,
+            "numberAvailable": available,
+            "numberUnavailable": 5 - available,
+            "updatedNumberScheduled": updated,
+        },
+    }
+
+
+def revision(
+    kind: str, owner: str, number: int, image: str, ago_s: float, suffix: str
+) -> dict[str, Any]:
+    """A ControllerRevision (apps/v1): `data` is the patch that would put the template back."""
+    return {
+        "metadata": {
+            "name": f"{owner}-{suffix}",
+            "namespace": "shop",
+            "creationTimestamp": stamp(ago_s),
+            "labels": {"controller-revision-hash": suffix},
+            "ownerReferences": [
+                {"apiVersion": "apps/v1", "kind": kind, "name": owner, "controller": True}
+            ],
+        },
+        "revision": number,
+        "data": {
+            "spec": {
+                "template": {
+                    "$patch": "replace",
+                    "metadata": {"labels": {"app": owner}},
+                    "spec": {
+                        "containers": [
+                            {
+                                "name": owner,
+                                "image": image,
+                                "env": [{"name": "PASSWORD", "value": SECRET_ENV}],
+                            }
+                        ]
+                    },
+                }
+            }
         },
     }
 

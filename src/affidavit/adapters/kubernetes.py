@@ -2,8 +2,8 @@
 
 At the start of a run its rights are reviewed: an identity that could change something is refused.
 The same observation feeds three places: Warning events, ends of containers and their last words are
-log lines; revisions of deployments are change events; and pods, events, deployments and nodes can
-be looked at. Requests go one after another. Secrets are never asked for (`kubernetes_api`).
+log lines; revisions of workloads are change events; and pods, events, workloads and nodes can be
+looked at. Requests go one after another. Secrets are never asked for (`kubernetes_api`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import anyio
@@ -19,11 +20,14 @@ import anyio
 from affidavit.adapters.cluster_tables import KubernetesTable
 from affidavit.adapters.kubernetes_api import Item, KubernetesApi, Resource, Review, where_of
 from affidavit.adapters.kubernetes_objects import (
+    DEPLOYMENT,
+    Workload,
     read_conditions,
-    read_deployment,
     read_event,
     read_pod,
+    read_revision,
     read_rollout,
+    read_workload,
 )
 from affidavit.adapters.kubernetes_rights import (
     ASKED,
@@ -79,9 +83,18 @@ READ_FROM: Final[Mapping[str, tuple[Resource, ...]]] = {
     "pods": (Resource.PODS,),
     "events": (Resource.EVENTS,),
     "deployments": (Resource.DEPLOYMENTS,),
+    "statefulsets": (Resource.STATEFULSETS,),
+    "daemonsets": (Resource.DAEMONSETS,),
     "nodes": (Resource.NODES,),
 }
 """What each look is made of."""
+
+WORKLOADS: Final[Mapping[Resource, str]] = {
+    Resource.DEPLOYMENTS: DEPLOYMENT,
+    Resource.STATEFULSETS: "StatefulSet",
+    Resource.DAEMONSETS: "DaemonSet",
+}
+"""What is rolled out, by its kind."""
 
 T = TypeVar("T")
 
@@ -109,7 +122,8 @@ class KubernetesSource:
     evidence_class = EvidenceClass.OBSERVATION
     description = (
         "Looks at the Kubernetes cluster: pods (phases, restarts, last ends), events (of the "
-        "window), deployments (how far their rollouts are), nodes (conditions). Revisions are "
+        "window), deployments, statefulsets, daemonsets (how far their rollouts are), nodes "
+        "(conditions). Revisions are "
         "among the change events, last words of ended containers among the log lines."
     )
     windowed = frozenset({"events"})
@@ -158,7 +172,7 @@ class KubernetesSource:
     async def changes(self, span: Span) -> Read:
         """Rows of the table of events. Raises ToolFailed."""
         seen, gaps = await self._observe()
-        left_out = gaps.beside(Resource.REPLICASETS, Resource.EVENTS)
+        left_out = gaps.beside(Resource.REPLICASETS, Resource.CONTROLLERREVISIONS, Resource.EVENTS)
         first_us, last_us = int((span.start_s - CHANGES_BACK_S) * 1e6), int(span.end_s * 1e6)
         return Read(list(_within(change_rows(seen), first_us, last_us)), left_out)
 
@@ -212,10 +226,12 @@ class KubernetesSource:
         labels, gaps = self._table.service_labels, Gaps()
         pods = await self._listed(Resource.PODS, lambda i: read_pod(i, labels), gaps, until_s)
         happenings = await self._listed(Resource.EVENTS, read_event, gaps, until_s)
-        deployments = await self._listed(
-            Resource.DEPLOYMENTS, lambda i: read_deployment(i, labels), gaps, until_s
-        )
+        workloads: list[Workload] = []
+        for resource, kind in WORKLOADS.items():
+            read = partial(read_workload, kind, labels=labels)
+            workloads += await self._listed(resource, read, gaps, until_s)
         rollouts = await self._listed(Resource.REPLICASETS, read_rollout, gaps, until_s)
+        rollouts += await self._listed(Resource.CONTROLLERREVISIONS, read_revision, gaps, until_s)
         nodes = await self._listed(
             Resource.NODES, lambda i: tuple(read_conditions(i)), gaps, until_s
         )
@@ -223,9 +239,9 @@ class KubernetesSource:
             pods=tuple(pods),
             happenings=tuple(happenings),
             rollouts=tuple(rollouts),
-            deployments=tuple(deployments),
+            workloads=tuple(workloads),
             conditions=tuple(one for conditions in nodes for one in conditions),
-            owners=owners_of(pods, deployments, rollouts),
+            owners=owners_of(pods, workloads, rollouts),
         )
         return seen, gaps
 

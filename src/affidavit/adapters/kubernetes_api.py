@@ -55,6 +55,9 @@ class Resource(Enum):
     EVENTS = "api/v1/namespaces/{namespace}/events"
     DEPLOYMENTS = "apis/apps/v1/namespaces/{namespace}/deployments"
     REPLICASETS = "apis/apps/v1/namespaces/{namespace}/replicasets"
+    STATEFULSETS = "apis/apps/v1/namespaces/{namespace}/statefulsets"
+    DAEMONSETS = "apis/apps/v1/namespaces/{namespace}/daemonsets"
+    CONTROLLERREVISIONS = "apis/apps/v1/namespaces/{namespace}/controllerrevisions"
     NODES = "api/v1/nodes"
 
     @property

@@ -18,6 +18,13 @@ TEXT_CHARS_MAX: Final = 1000
 
 REVISION: Final = "deployment.kubernetes.io/revision"
 
+DEPLOYMENT: Final = "Deployment"
+SETS: Final = ("StatefulSet", "DaemonSet")
+"""Workloads whose revisions are ControllerRevisions; a deployment's are replica sets."""
+
+NUMBERED: Final = re.compile(r"(.+)-[0-9]{1,5}")
+"""A pod's name after its stateful set: with its place in it."""
+
 GENERATED: Final = re.compile(r"(.+?)(-[a-z0-9]{6,10})?-[a-z0-9]{5}")
 """A pod's name after the workload that made it: its template's hash, and five letters."""
 
@@ -84,25 +91,28 @@ class Happening:
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """One revision of a deployment: when its template was first made, with which images."""
+    """One revision of a workload: when its template was first made, with which images. `kept_as`
+    is the object that keeps it, a replica set or a ControllerRevision."""
 
     namespace: str
-    deployment: str
+    kind: str
+    workload: str
     revision: int
-    replica_set: str
+    kept_as: str
     made_us: int
     images: tuple[str, ...]
-    replicas: int
 
 
 @dataclass(frozen=True, slots=True)
-class Deployment:
-    """How far a deployment is."""
+class Workload:
+    """How far a deployment, a stateful set or a daemon set is with its rollout. `revision` is the
+    number of a deployment's, the name of a stateful set's; a daemon set tells none."""
 
+    kind: str
     namespace: str
     name: str
     service: str
-    revision: int
+    revision: int | str
     desired: int
     updated: int
     available: int
@@ -132,6 +142,8 @@ def read_pod(item: Mapping[str, Any], labels: Sequence[str]) -> Pod:
     own = part(meta, "labels")
     name = text(meta, "name")
     told = next((str(own[label]) for label in labels if own.get(label)), "")
+    if not told:
+        _, told = _owner(meta, SETS)
     statuses = (*parts(status, "initContainerStatuses"), *parts(status, "containerStatuses"))
     return Pod(
         namespace=text(meta, "namespace"),
@@ -206,44 +218,80 @@ def read_event(item: Mapping[str, Any]) -> Happening | None:
 def read_rollout(item: Mapping[str, Any]) -> Rollout | None:
     """A replica set as a revision of its deployment; None for one without a deployment."""
     meta = part(item, "metadata")
-    owner = next(
-        (text(one, "name") for one in parts(meta, "ownerReferences")
-         if text(one, "kind") == "Deployment"), "",
-    )  # fmt: skip
-    made_us = moment_us(meta.get("creationTimestamp"))
     revision = text(part(meta, "annotations"), REVISION)
-    if not owner or made_us is None or not revision.isdigit():
+    if not revision.isdigit():
         return None
-    pod = part(part(part(item, "spec"), "template"), "spec")
+    return _rollout(meta, (DEPLOYMENT,), int(revision), part(item, "spec"))
+
+
+def read_revision(item: Mapping[str, Any]) -> Rollout | None:
+    """A ControllerRevision as a revision of its stateful or daemon set; None for another's. Its
+    `data` is the part of the set that a rollback would put back."""
+    revision = number(item, "revision")
+    spec = part(part(item, "data"), "spec")
+    return _rollout(part(item, "metadata"), SETS, revision, spec) if revision else None
+
+
+def _rollout(
+    meta: Mapping[str, Any], kinds: Sequence[str], revision: int, spec: Mapping[str, Any]
+) -> Rollout | None:
+    kind, workload = _owner(meta, kinds)
+    made_us = moment_us(meta.get("creationTimestamp"))
+    if not workload or made_us is None:
+        return None
+    pod = part(part(spec, "template"), "spec")
     return Rollout(
         namespace=text(meta, "namespace"),
-        deployment=owner,
-        revision=int(revision),
-        replica_set=text(meta, "name"),
+        kind=kind,
+        workload=workload,
+        revision=revision,
+        kept_as=text(meta, "name"),
         made_us=made_us,
         images=tuple(sorted(text(one, "image") for one in parts(pod, "containers"))),
-        replicas=number(part(item, "status"), "replicas"),
     )
 
 
-def read_deployment(item: Mapping[str, Any], labels: Sequence[str]) -> Deployment:
-    """A deployment; its service is told by the labels of its pods, else by its name."""
+def _owner(meta: Mapping[str, Any], kinds: Sequence[str]) -> tuple[str, str]:
+    """Kind and name of the owner of one of these kinds; empty where there is none."""
+    found = ((text(one, "kind"), text(one, "name")) for one in parts(meta, "ownerReferences"))
+    return next((pair for pair in found if pair[0] in kinds), ("", ""))
+
+
+def read_workload(kind: str, item: Mapping[str, Any], labels: Sequence[str]) -> Workload:
+    """A workload; its service is told by the labels of its pods, else by its name."""
     meta, spec, status = part(item, "metadata"), part(item, "spec"), part(item, "status")
     own = part(part(part(spec, "template"), "metadata"), "labels")
     name = text(meta, "name")
-    revision = text(part(meta, "annotations"), REVISION)
-    return Deployment(
+    told = text(part(meta, "annotations"), REVISION)
+    desired, updated, available = _counts(kind, spec, status)
+    return Workload(
+        kind=kind,
         namespace=text(meta, "namespace"),
         name=name,
         service=next((str(own[label]) for label in labels if own.get(label)), name),
-        revision=int(revision) if revision.isdigit() else 0,
-        desired=number(spec, "replicas"),
-        updated=number(status, "updatedReplicas"),
-        available=number(status, "availableReplicas"),
+        revision=int(told) if told.isdigit() else text(status, "updateRevision"),
+        desired=desired,
+        updated=updated,
+        available=available,
         conditions=tuple(
             (text(one, "type"), text(one, "status"), text(one, "reason"))
             for one in parts(status, "conditions")
         ),
+    )
+
+
+def _counts(kind: str, spec: Mapping[str, Any], status: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Pods that are wanted, that have the newest template, and that are available."""
+    if kind == "DaemonSet":
+        return (
+            number(status, "desiredNumberScheduled"),
+            number(status, "updatedNumberScheduled"),
+            number(status, "numberAvailable"),
+        )
+    return (
+        number(spec, "replicas"),
+        number(status, "updatedReplicas"),
+        number(status, "availableReplicas"),
     )
 
 
@@ -266,7 +314,8 @@ def before(rollout: Rollout, all_of_them: Iterable[Rollout]) -> Rollout | None:
     older = [
         other
         for other in all_of_them
-        if (other.namespace, other.deployment) == (rollout.namespace, rollout.deployment)
+        if (other.namespace, other.kind, other.workload)
+        == (rollout.namespace, rollout.kind, rollout.workload)
         and other.revision < rollout.revision
     ]
     return max(older, key=lambda other: other.revision, default=None)

@@ -25,6 +25,9 @@ NEEDED: Final = (
     ("list", "", "events"),
     ("list", "apps", "deployments"),
     ("list", "apps", "replicasets"),
+    ("list", "apps", "statefulsets"),
+    ("list", "apps", "daemonsets"),
+    ("list", "apps", "controllerrevisions"),
 )
 LOG_NEEDED: Final = ("get", "", "pods/log")
 NODES_NEEDED: Final = ("list", "", "nodes")
@@ -32,7 +35,11 @@ NODES_NEEDED: Final = ("list", "", "nodes")
 
 ASKED: Final = (
     *((verb, "", "pods", "") for verb in ("create", "update", "patch", "delete")),
-    *((verb, "apps", "deployments", "") for verb in ("create", "update", "patch", "delete")),
+    *(
+        (verb, "apps", resource, "")
+        for resource in ("deployments", "statefulsets", "daemonsets")
+        for verb in ("create", "update", "patch", "delete")
+    ),
     ("create", "", "pods", "exec"),
     ("get", "", "pods", "exec"),
     ("get", "", "nodes", "proxy"),

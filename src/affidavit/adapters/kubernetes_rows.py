@@ -2,7 +2,7 @@
 
 Words are kept as they were found. A Warning is an error line where its reason says that something
 failed; a container's end is written field by field, as its status has it. A revision of a
-deployment is a change: when its template was first made, and with which images.
+workload is a change: when its template was first made, and with which images.
 """
 
 from __future__ import annotations
@@ -11,17 +11,20 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from affidavit.adapters.kubernetes_objects import (
+    DEPLOYMENT,
     GOOD_ENDS,
+    NUMBERED,
     Condition,
     Container,
-    Deployment,
     Happening,
     Pod,
     Rollout,
+    Workload,
     before,
     workload_of,
 )
@@ -52,7 +55,7 @@ class Seen:
     pods: tuple[Pod, ...] = ()
     happenings: tuple[Happening, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
-    deployments: tuple[Deployment, ...] = ()
+    workloads: tuple[Workload, ...] = ()
     conditions: tuple[Condition, ...] = ()
     owners: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
 
@@ -61,19 +64,23 @@ class Seen:
         known = self.owners.get((namespace, kind, name))
         if known or kind != "Pod":
             return known or name
-        workload = workload_of(name)
-        return self.owners.get((namespace, "Deployment", workload), workload)
+        workload, numbered = workload_of(name), NUMBERED.fullmatch(name)
+        above = [(DEPLOYMENT, workload), ("DaemonSet", workload)]
+        above += [("StatefulSet", numbered[1])] if numbered else []
+        told = (self.owners.get((namespace, *one)) for one in above)
+        return next((service for service in told if service), workload)
 
 
 def owners_of(
-    pods: Iterable[Pod], deployments: Iterable[Deployment], rollouts: Iterable[Rollout]
+    pods: Iterable[Pod], workloads: Iterable[Workload], rollouts: Iterable[Rollout]
 ) -> Mapping[tuple[str, str, str], str]:
     """The service of each object by its namespace, kind and name."""
-    owners = {(one.namespace, "Deployment", one.name): one.service for one in deployments}
+    owners = {(one.namespace, one.kind, one.name): one.service for one in workloads}
     for rollout in rollouts:
-        above = (rollout.namespace, "Deployment", rollout.deployment)
-        service = owners.get(above, rollout.deployment)
-        owners[rollout.namespace, "ReplicaSet", rollout.replica_set] = service
+        above = (rollout.namespace, rollout.kind, rollout.workload)
+        service = owners.get(above, rollout.workload)
+        kept = "ReplicaSet" if rollout.kind == DEPLOYMENT else "ControllerRevision"
+        owners[rollout.namespace, kept, rollout.kept_as] = service
     owners |= {(pod.namespace, "Pod", pod.name): pod.service for pod in pods}
     return MappingProxyType(owners)
 
@@ -82,11 +89,11 @@ def owners_of(
 
 
 def change_rows(seen: Seen) -> Iterator[TableRow]:
-    """Revisions of deployments, and the steps by which they were rolled out or back."""
+    """Revisions of workloads, and the steps by which deployments were rolled out or back."""
     for rollout in seen.rollouts:
         older = before(rollout, seen.rollouts)
         named = ", ".join(rollout.images)
-        where = f"{rollout.namespace}/{rollout.deployment}"
+        where = f"{rollout.namespace}/{rollout.workload}"
         said = f"{where} revision {rollout.revision}: {named}"
         if older is not None and older.images != rollout.images:
             said += f", before {', '.join(older.images)}"
@@ -95,12 +102,12 @@ def change_rows(seen: Seen) -> Iterator[TableRow]:
         yield {
             "timestamp": rollout.made_us,
             "event_name": "deploy",
-            "service_name": seen.service_of(rollout.namespace, "Deployment", rollout.deployment),
-            "id": f"{rollout.namespace}/{rollout.replica_set}",
+            "service_name": seen.service_of(rollout.namespace, rollout.kind, rollout.workload),
+            "id": f"{rollout.namespace}/{rollout.kept_as}",
             "body": said,
             "attributes": json.dumps(
                 {
-                    "deployment": where,
+                    rollout.kind.lower(): where,
                     "revision": rollout.revision,
                     "images": list(rollout.images),
                     "images_before": list(older.images) if older else [],
@@ -253,13 +260,13 @@ def event_rows(seen: Seen, window: Window | None) -> list[LookRow]:
     ]
 
 
-def deployment_rows(seen: Seen, _: Window | None) -> list[LookRow]:
-    """How far each deployment is; those that are not whole come first."""
+def workload_rows(kind: str, seen: Seen, _: Window | None) -> list[LookRow]:
+    """How far each workload of a kind is; those that are not whole come first."""
     rows: list[LookRow] = [
         {
             WHOSE: one.service,
-            "deployment": f"{one.namespace}/{one.name}",
-            "revision": one.revision,
+            kind.lower(): f"{one.namespace}/{one.name}",
+            **({} if one.revision == "" else {"revision": one.revision}),
             "desired": one.desired,
             "updated": one.updated,
             "available": one.available,
@@ -268,7 +275,8 @@ def deployment_rows(seen: Seen, _: Window | None) -> list[LookRow]:
                 for name, status, reason in one.conditions
             },
         }
-        for one in seen.deployments
+        for one in seen.workloads
+        if one.kind == kind
     ]
     rows.sort(key=lambda row: row["available"] == row["desired"] == row["updated"])
     return rows
@@ -293,7 +301,9 @@ LOOKS: Final[Mapping[str, Callable[[Seen, Window | None], list[LookRow]]]] = Map
     {
         "pods": pod_rows,
         "events": event_rows,
-        "deployments": deployment_rows,
+        "deployments": partial(workload_rows, DEPLOYMENT),
+        "statefulsets": partial(workload_rows, "StatefulSet"),
+        "daemonsets": partial(workload_rows, "DaemonSet"),
         "nodes": node_rows,
     }
 )
