@@ -12,9 +12,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from affidavit.contract.agent import AgentRequest
 from affidavit.contract.errors import InputRefused
@@ -128,6 +135,17 @@ class IncidentGroup:
         return shared
 
 
+def _in_utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("no moment that UTC has") from None
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]
+"""A moment with its zone, in UTC; at either end of the calendar not every zone's has one."""
+
+
 class _State(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
@@ -141,7 +159,7 @@ class _Alert(BaseModel):
 
     labels: dict[str, str] = Field(default_factory=dict)
     annotations: dict[str, str] = Field(default_factory=dict)
-    starts_at: AwareDatetime = Field(alias="startsAt")
+    starts_at: Moment = Field(alias="startsAt")
     fingerprint: str = Field(default="", max_length=LABEL_CHARS_MAX)
     status: Literal["firing", "resolved"] | _State = "firing"
 
@@ -212,7 +230,7 @@ def _notice(alert: _Alert) -> AlertNotice:
         fingerprint=alert.fingerprint or _digest(labels),
         labels=labels,
         text=text[:4000],
-        starts_at=alert.starts_at.astimezone(UTC),
+        starts_at=alert.starts_at,
     )
 
 
@@ -251,10 +269,10 @@ def request_of_group(
     """
     first = group.first
     began = min(first.starts_at, now)
-    start = began - timedelta(seconds=rules.lead_s)
+    oldest = now - timedelta(seconds=rules.window_max_s)
+    start = max(began, oldest) - timedelta(seconds=rules.lead_s)
     end = max(now, start + timedelta(seconds=60))
-    longest = timedelta(seconds=rules.window_max_s)
-    start = max(start, end - longest)
+    start = max(start, end - timedelta(seconds=rules.window_max_s))
     about = group.service or "the system"
     return AgentRequest(
         run_id=run_id,

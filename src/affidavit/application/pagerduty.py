@@ -11,14 +11,15 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from affidavit.application.alerts import (
     NAME_CHARS_MAX,
     AlertNotice,
+    Moment,
     Notification,
     read_json,
     refused,
@@ -58,7 +59,7 @@ class _Incident(BaseModel):
     urgency: str = Field(default="", max_length=100)
     service: _Summary | None = None
     priority: _Summary | None = None
-    created_at: AwareDatetime | None = None
+    created_at: Moment | None = None
 
 
 class _Event(BaseModel):
@@ -66,7 +67,7 @@ class _Event(BaseModel):
 
     id: str = Field(min_length=1, max_length=200)
     event_type: str = Field(max_length=200)
-    occurred_at: AwareDatetime
+    occurred_at: Moment
     data: dict[str, object] = Field(default_factory=dict)
 
 
@@ -106,11 +107,9 @@ def read_pagerduty(content: bytes) -> PagerEvent:
         first = error.errors(include_url=False, include_input=False)[0]
         place = "/".join(str(part) for part in first["loc"])
         raise refused(f"/{place}: {first['msg']}") from None
-    alerts = () if incident is None else (_notice(incident, event.occurred_at.astimezone(UTC)),)
+    alerts = () if incident is None else (_notice(incident, event.occurred_at),)
     group = "" if incident is None else incident.id
-    return PagerEvent(
-        event.id, event.occurred_at.astimezone(UTC), Notification("pagerduty", group, alerts)
-    )
+    return PagerEvent(event.id, event.occurred_at, Notification("pagerduty", group, alerts))
 
 
 def check_age(event: PagerEvent, now: datetime, age_s: int) -> None:
@@ -137,5 +136,5 @@ def _notice(incident: _Incident, at: datetime) -> AlertNotice:
         fingerprint=incident.id,
         labels=labels,
         text=incident.title,
-        starts_at=(incident.created_at or at).astimezone(UTC),
+        starts_at=incident.created_at or at,
     )
