@@ -6,7 +6,9 @@ Prometheus is always there; a VictoriaMetrics is asked too where one is installe
 
 from __future__ import annotations
 
+import json
 import math
+import re
 import shutil
 import subprocess
 import time
@@ -14,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -31,6 +34,9 @@ SERVERS = ["prometheus", *(["victoria-metrics"] if shutil.which("victoria-metric
 
 STEP_S = 15
 LENGTH_S = 1500
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+"""A string of PromQL, with its escapes."""
+
 LABELS = 'service="api",instance="a:1"'
 
 
@@ -189,3 +195,29 @@ async def test_a_server_that_repeats_older_values_is_not_asked_for_its_newest_co
             found = await captured(there.url, Span(now_s - 600, now_s))
         assert bool(found.left_out) == victoria
         assert ends[-1] == pytest.approx(now_s - (REPEATED_S if victoria else 0), abs=5)
+
+
+@pytest.mark.fault("R60")
+async def test_a_metric_s_name_is_never_a_part_of_the_query() -> None:
+    """Whoever may write a metric may not write what we ask: a quote in a name ends no string, and
+    a name that no query can hold is left."""
+    names = ['x"} or vector(1) or y{a="_bucket', "back\\slash_total", "half\ud800", "a\nb", "plain"]
+    asked_for: list[str] = []
+
+    def answer(asked: Seen) -> Reply:
+        parts = urlsplit(asked.path)
+        asked_for.extend(parse_qs(parts.query).get("query", ()))
+        data: object = {"resultType": "matrix", "result": []}
+        if parts.path.endswith("/values"):
+            data = names
+        return Reply(body=json.dumps({"status": "success", "data": data}).encode())
+
+    with stage(answer) as there:
+        now = int(time.time())
+        await captured(there.url, Span(now - 600, now))
+    raw = next(query for query in asked_for if query.startswith("{__name__=~"))
+    assert STRING.sub("", raw) == "{__name__=~}[600s]"
+    (told,) = STRING.findall(raw)
+    assert re.compile(json.loads(told)).fullmatch(names[1])
+    quantile = next(query for query in asked_for if "histogram_quantile" in query)
+    assert "or vector" not in STRING.sub("", quantile)

@@ -346,3 +346,33 @@ def broken_checkout() -> Cluster:
             )
         },
     )
+
+
+def broken_sets() -> Cluster:
+    """A database and an agent of each node, both in the middle of a rollout that goes wrong; of
+    their pods, one has no label, and one is gone by now."""
+    member = pod("orders-db-0", ended=killed(70, "Error", 1))
+    member["metadata"]["ownerReferences"] = [{"kind": "StatefulSet", "name": "orders-db"}]
+    gone = {"kind": "Pod", "name": "orders-db-2"}
+    lost = {"kind": "Pod", "name": "shipper-x7k2p"}
+    return Cluster(
+        objects={
+            "pods": [member],
+            "events": [
+                event("BackOff", "Back-off restarting failed container", 60, **gone),
+                event("Unhealthy", "Readiness probe failed", 55, **lost),
+            ],
+            "statefulsets": [
+                stateful_set("calm", updated=3, available=3),
+                stateful_set("orders-db"),
+            ],
+            "daemonsets": [daemon_set("shipper"), daemon_set("quiet", updated=5, available=5)],
+            "controllerrevisions": [
+                revision("StatefulSet", "orders-db", 3, "registry/db:15.3", 90_000, "6c5f9"),
+                revision("StatefulSet", "orders-db", 4, "registry/db:16.0", 200, "7d8b4"),
+                revision("DaemonSet", "shipper", 11, "registry/shipper:2.0", 180, "5b9dd"),
+                revision("Rollout", "other", 2, "registry/other:1", 100, "aaaaa"),
+                {"metadata": {"name": "odd"}, "revision": "4", "data": {"raw": [1]}},
+            ],
+        }
+    )

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from anyio import to_thread
 
 from affidavit.adapters.cluster_tables import AlertmanagerTable
+from affidavit.adapters.json_api import ODD_SHAPES
 from affidavit.adapters.outgoing_http import HttpCall, OutgoingHttp, expect_ok
 from affidavit.contract.errors import ToolFailed
 from affidavit.contract.evidence import Window
@@ -99,7 +100,7 @@ class AlertmanagerLookup:
             if not isinstance(found, list):
                 raise TypeError("no list")
             return list(read(found, window))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except ODD_SHAPES:
             raise self._no("no list of alerts or silences") from None
 
     def _filters(self) -> tuple[tuple[str, str], ...]:

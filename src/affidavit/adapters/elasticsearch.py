@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from affidavit.adapters.experimental_tables import ElasticTable
-from affidavit.adapters.json_api import Document, JsonApi
+from affidavit.adapters.json_api import ODD_SHAPES, Document, JsonApi
 from affidavit.adapters.live_rows import Read
 from affidavit.adapters.newest_first import Entry, read_backwards
 from affidavit.adapters.prometheus import Span
@@ -68,7 +68,7 @@ class ElasticSource:
             try:
                 told.update(dict.fromkeys(self._missing(found)))
                 return list(self._entries(found))
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            except ODD_SHAPES:
                 raise self._api.no("no hits") from None
 
         read = await read_backwards(self.name, int(span.end_s * 1000), PAGE_LINES, page)
@@ -103,7 +103,7 @@ class ElasticSource:
             at_ms = int(float(str(hit["sort"][0])))
             whole = at_us is not None and bool(str(row["body"] or "").strip())
             told = {**{ours: _text(value) for ours, value in row.items()}, "timestamp": at_us}
-            yield Entry(at_ms, (hit.get("_index"), hit["_id"]), told if whole else None)
+            yield Entry(at_ms, (str(hit.get("_index")), str(hit["_id"])), told if whole else None)
 
 
 def _held(told: Document) -> tuple[str, ...]:

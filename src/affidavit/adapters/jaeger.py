@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from affidavit.adapters.experimental_tables import JaegerTable
-from affidavit.adapters.json_api import Document, JsonApi
+from affidavit.adapters.json_api import ODD_SHAPES, Document, JsonApi
 from affidavit.adapters.live_rows import Read
 from affidavit.adapters.prometheus import Span
 from affidavit.adapters.span_slices import CAPTURE_S, SLICES, SPANS_MAX, SpanRow, slices_of
@@ -82,7 +82,7 @@ class JaegerSource:
         found = await self._api.get("api/traces", query, until_s)
         try:
             return list(read_traces(found)), len(found["data"]) >= limit
-        except (KeyError, TypeError, ValueError, AttributeError):
+        except ODD_SHAPES:
             raise self._api.no("no traces") from None
 
 

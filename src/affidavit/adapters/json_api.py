@@ -16,6 +16,9 @@ from affidavit.contract.errors import ToolFailed
 ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
 """Five thousand log lines of two kilobytes, with all that is said about them."""
 
+ODD_SHAPES: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What reading a document of another shape than promised can raise."""
+
 Query: TypeAlias = tuple[tuple[str, str], ...]
 Document: TypeAlias = Mapping[str, Any]
 

@@ -40,6 +40,9 @@ FAILURES: Final = frozenset(
 )
 """Reasons of Warning events that say of themselves that something did not succeed."""
 
+CONDITIONS: Final = frozenset({"Available", "Progressing", "ReplicaFailure"})
+"""Of a deployment (apps/v1); another name is no column of ours."""
+
 SCALED: Final = "ScalingReplicaSet"
 """The reason of the event by which a deployment tells of each step of a rollout or rollback."""
 
@@ -273,6 +276,7 @@ def workload_rows(kind: str, seen: Seen, _: Window | None) -> list[LookRow]:
             **{
                 name.lower(): f"{status} {reason}".strip()
                 for name, status, reason in one.conditions
+                if name in CONDITIONS
             },
         }
         for one in seen.workloads

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from affidavit.adapters.experimental_tables import LokiTable
-from affidavit.adapters.json_api import Document, JsonApi
+from affidavit.adapters.json_api import ODD_SHAPES, Document, JsonApi
 from affidavit.adapters.live_rows import Read
 from affidavit.adapters.newest_first import Entry, read_backwards
 from affidavit.adapters.prometheus import Span
@@ -50,7 +50,7 @@ class LokiSource:
             found = await self._api.get("loki/api/v1/query_range", query, until_s)
             try:
                 return list(self._entries(found))
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            except ODD_SHAPES:
                 raise self._api.no("no streams") from None
 
         return await read_backwards(self.name, int(span.end_s * NS), PAGE_LINES, page)

@@ -118,6 +118,8 @@ class OutgoingHttp:
         where = f"{call.what}: {call.method} {bare(call.url)}"
         place = place_of(call.url)
         check_host(place, self.table)
+        if not all(_is_text(part) for pair in call.query for part in pair):
+            raise ToolFailed(f"{where} cannot be asked for what no text holds", code="BAD_REQUEST")
         with anyio.move_on_after(call.timeout_s):
             answer = await self._answer(call, place, where)
             if 300 <= answer.status < 400 and answer.status != 304:
@@ -201,6 +203,15 @@ class OutgoingHttp:
 
 class _Unconnected(ToolFailed):
     """No connection came to stand, so that nothing was sent."""
+
+
+def _is_text(told: str) -> bool:
+    """JSON can spell half a character (a surrogate), which no request can carry on."""
+    try:
+        told.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _certificate_end(response: httpx2.Response) -> str:

@@ -19,6 +19,7 @@ from typing import Final, cast
 from anyio import to_thread
 
 from affidavit.adapters.backend_tables import Measure, PrometheusTable
+from affidavit.adapters.json_api import ODD_SHAPES
 from affidavit.adapters.outgoing_http import HttpCall, OutgoingHttp, expect_ok
 from affidavit.adapters.prometheus_series import (
     Row,
@@ -158,15 +159,17 @@ class PrometheusSource:
             raise ToolFailed(f"{self.name} answered no list of names", code="SOURCE_FAILED")
         excluded = re.compile(self._table.exclude) if self._table.exclude else None
         names = sorted(
-            str(name) for name in data if excluded is None or not excluded.search(str(name))
+            name
+            for name in map(str, data)
+            if name.isprintable() and (excluded is None or not excluded.search(name))
         )
         if len(names) > NAMES_MAX:
             captured.left_out.append(f"{len(names) - NAMES_MAX} of {len(names)} metrics, by name")
         return names[:NAMES_MAX]
 
     async def _raw(self, names: Sequence[str], span: Span, kinds: Mapping[str, str]) -> list[Row]:
-        words = "|".join(re.escape(name) for name in names).replace("\\", "\\\\")
-        selector = _selector(self._table.selector, f'__name__=~"{words}"')
+        words = "|".join(re.escape(name) for name in names)
+        selector = _selector(self._table.selector, f"__name__=~{_quoted(words)}")
         query = (("query", f"{selector}[{span.length_s}s]"), ("time", str(span.end_s)))
         data = await self._get("query", query)
 
@@ -175,7 +178,7 @@ class PrometheusSource:
 
         try:
             return await to_thread.run_sync(read)
-        except (ValueError, KeyError, TypeError, IndexError):
+        except ODD_SHAPES:
             raise ToolFailed(f"{self.name} answered no matrix", code="SOURCE_FAILED") from None
 
     async def _computed(
@@ -202,7 +205,7 @@ class PrometheusSource:
     def _quantiles(self, names: Sequence[str]) -> Iterator[Measure]:
         kept = ", ".join(("le", *self._table.service_labels, *self._table.instance_labels))
         for name in islice((n for n in names if n.endswith("_bucket")), HISTOGRAMS_MAX):
-            selector = _selector(self._table.selector, f'__name__="{name}"')
+            selector = _selector(self._table.selector, f"__name__={_quoted(name)}")
             query = f"histogram_quantile(0.95, sum by ({kept}) (rate({selector}[1m])))"
             stem = name.removesuffix("_bucket")
             unit = next((u for end, u in (("_seconds", "s"), ("_bytes", "By"))
@@ -232,7 +235,7 @@ class PrometheusSource:
                 for at_s, text in series.values
                 if at_s <= span.end_s and text not in {"NaN", "+Inf", "-Inf"}
             ]
-        except (ValueError, KeyError, TypeError):
+        except ODD_SHAPES:
             raise ToolFailed(f"{self.name} answered no matrix", code="SOURCE_FAILED") from None
 
     async def _get(self, path: str, query: tuple[tuple[str, str], ...]) -> object:
@@ -255,6 +258,11 @@ class PrometheusSource:
         if not isinstance(document, dict) or document.get("status") != "success":
             raise ToolFailed(f"{self.name}: {call.url} answered no result", code="SOURCE_FAILED")
         return cast("object", document.get("data"))
+
+
+def _quoted(text: str) -> str:
+    """A string of PromQL: since its version 3 a metric's name may hold any sign, also a quote."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _selector(own: str, matcher: str) -> str:

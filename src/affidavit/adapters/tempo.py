@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from affidavit.adapters.experimental_tables import TempoTable
-from affidavit.adapters.json_api import Document, JsonApi
+from affidavit.adapters.json_api import ODD_SHAPES, Document, JsonApi
 from affidavit.adapters.live_rows import Read
 from affidavit.adapters.prometheus import Span
 from affidavit.adapters.span_slices import CAPTURE_S, SLICES, SPANS_MAX, SpanRow, slices_of
@@ -78,7 +78,7 @@ class TempoSource:
         found = (await self._api.get("api/search", query, until_s)).get("traces")
         try:
             ids = [str(one["traceID"]) for one in found or ()]
-        except (KeyError, TypeError):
+        except ODD_SHAPES:
             raise self._api.no("no traces") from None
         return [one for one in ids if HEX.fullmatch(one)]
 
@@ -86,7 +86,7 @@ class TempoSource:
         found = await self._api.get(f"api/traces/{trace_id}", (), until_s)
         try:
             return list(read_trace(found))
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+        except ODD_SHAPES:
             raise self._api.no("no trace") from None
 
 

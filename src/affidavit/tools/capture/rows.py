@@ -23,6 +23,9 @@ EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 SERVICE_CHARS_MAX: Final = 200
 """The longest name that a table keeps."""
 
+WHOLE_MAX: Final = 2**53 - 1
+"""Beyond it not every whole number is exact in JSON (RFC 8259, 6)."""
+
 FACTS_BYTES_MAX: Final = 48_000
 """Of one envelope's facts: a few hundred usual ones, and below what the boundary takes whole."""
 
@@ -59,11 +62,16 @@ def write_raw(answer: Answer, rule: Mapping[str, Plain]) -> bytes:
     """The canonical bytes of an answer with the rule by which it was computed."""
     return canonical_json(
         {
-            "rows": [dict(row) for row in answer.rows],
+            "rows": [{name: _exact(value) for name, value in row.items()} for row in answer.rows],
             "figures": dict(answer.figures),
             "rule": dict(rule) | dict(answer.source),
         }
     )
+
+
+def _exact(value: Plain) -> Plain:
+    """A whole number that JSON's readers would round is its digits, as a text."""
+    return str(value) if isinstance(value, int) and abs(value) > WHOLE_MAX else value
 
 
 def read_raw(raw: bytes) -> Raw:
