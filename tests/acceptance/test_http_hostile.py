@@ -165,6 +165,61 @@ def test_a_body_that_is_deep_or_odd_is_a_problem_and_no_fault_of_ours(
             assert "Traceback" not in answer.text
 
 
+EDGES: Final = (
+    "0001-01-01T00:00:00Z",
+    "0001-01-01T00:00:00+14:00",
+    "9999-12-31T23:59:59.999999Z",
+    "9999-12-31T23:59:59-14:00",
+)
+"""Moments at either end of the calendar; two of them UTC does not have."""
+
+
+@pytest.mark.fault("R26")
+@pytest.mark.parametrize("first", EDGES)
+@pytest.mark.parametrize("last", EDGES)
+def test_a_moment_at_the_end_of_the_calendar_is_read_or_refused(
+    house: Served, first: str, last: str
+) -> None:
+    """In the window, at a call, in a result, in the words: nowhere is it a fault of ours."""
+    api = house.client(Role.OPERATOR)
+    line = {"time": first, "level": "ERROR", "msg": f"failed at {last}"}
+    told = report()
+    call, analysis = told["tool_calls"][0], told["draft"]["analyses"][0]
+    for changed in (
+        {"window": {"start": first, "end": last}},
+        {"tool_calls": [{**call, "started_at": first, "completed_at": last}]},
+        {"tool_calls": [{**call, "result": f"{first} ERROR one\n{last} ERROR two"}]},
+        {"tool_calls": [{**call, "result": [line, {**line, "time": last}]}]},
+        {"draft": {**told["draft"], "analyses": [
+            {**analysis, "body": f"checkout failed from {first} to {last}."}]}},
+        {"question": f"what happened between {first} and {last}?"},
+    ):  # fmt: skip
+        answer = api.post("/api/v1/gate", json={**told, **changed})
+        assert answer.status_code in {200, 422}, (changed, answer.text)
+
+
+def test_an_answer_to_what_cannot_be_read_is_given_once(
+    house: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A body that breaks off its form while we answer: one answer, and no word in the log of
+    which anybody who can connect could write as many as they like."""
+    host = house.url.removeprefix("http://")
+    head = f"POST /api/v1/gate HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n"
+    with caplog.at_level(logging.WARNING):
+        for proof in ("", f"Authorization: Bearer {house.key(Role.OPERATOR)}\r\n"):
+            for rest in (b"nonsense\r\n", b"5\r\n{}", b"FFFFFFFFFFFFFFFFFFFFF\r\n", b"-1\r\n\r\n"):
+                with dial(house) as line:
+                    line.sendall(f"{head}{proof}\r\n".encode() + rest)
+                    line.shutdown(socket.SHUT_WR)
+                    answer = b""
+                    while part := line.recv(65_536):
+                        answer += part
+                assert answer.count(b"HTTP/1.1 ") <= 1
+                assert not answer or answer.split()[1] in {b"400", b"401"}, answer
+        assert house.client(Role.VIEWER).get("/api/v1/me").status_code == 200
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -22,12 +22,16 @@ class Record(BaseModel):
 
 
 def to_utc(moment: datetime) -> datetime:
-    """The same moment in UTC. Raises ValueError for a time without a zone (R26)."""
+    """The same moment in UTC. Raises ValueError for a time without a zone (R26), and for one at
+    either end of the calendar that UTC does not have."""
     if moment.tzinfo is UTC:  # as most are: written often, and read back already
         return moment
     if moment.tzinfo is None:
         raise ValueError("a time needs a zone, for example 2026-03-02T10:00:00Z")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("a time has to lie in the years 1 to 9999 of UTC") from None
 
 
 def format_instant(moment: datetime) -> str:

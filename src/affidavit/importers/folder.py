@@ -170,11 +170,11 @@ def parse_stamp(text: str, source: Path) -> datetime:
     """RFC 3339 with a zone; anything else is refused, never read as UTC."""
     try:
         at = datetime.fromisoformat(text)
-    except (TypeError, ValueError) as error:
+        if at.tzinfo is not None:
+            return at.astimezone(UTC)
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputRefused(f"{source}: {text!r} is no RFC 3339 time") from error
-    if at.tzinfo is None:
-        raise InputRefused(f"{source}: {text!r} has no zone", hint="add Z or an offset")
-    return at.astimezone(UTC)
+    raise InputRefused(f"{source}: {text!r} has no zone", hint="add Z or an offset")
 
 
 def write_yaml(path: Path, record: Mapping[str, Json]) -> None:

@@ -124,6 +124,9 @@ class BoundedConnection(H11Protocol):
             start = h11.Response(status_code=problem.status, headers=headers, reason=reason)
             for event in (start, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
+        if self._is_answering():  # as if it had left: a second answer would be none
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
         self.transport.close()
 
 

@@ -141,10 +141,11 @@ def _stamp(found: re.Match[str]) -> Stamp | None:
             tzinfo=zone,
         )
         moment = datetime.combine(date(int(year or 2000), month, int(day or 1)), clock)
-    except ValueError:
+        moment = moment.astimezone(UTC) if zone is not None and day else moment
+    except (ValueError, OverflowError):  # no moment, or one that UTC does not have
         return None
     return Stamp(
-        moment if zone is None else moment.astimezone(UTC) if day else moment,
+        moment,
         found.end(),
         has_zone=zone is not None,
         has_year=year is not None,
