@@ -29,9 +29,7 @@ pytestmark = pytest.mark.slow
 ROUTES: Final = sorted(PERMITS.items())
 KEYED: Final = [(route, needed) for route, needed in ROUTES if needed is not Access.OPEN]
 OF_A_ROLE: Final = [(route, needed) for route, needed in ROUTES if isinstance(needed, Role)]
-OF_A_RUN: Final = [
-    route for route, needed in OF_A_ROLE if "{run_id}" in route[1] and route[1].startswith("/api/")
-]
+OF_A_RUN: Final = [route for route, needed in OF_A_ROLE if "{run_id}" in route[1]]
 
 JSON: Final = {"content-type": "application/json"}
 

@@ -23,7 +23,9 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def _page(name: str, title: str) -> Endpoint:
     async def page(request: Request) -> Response:
         session = getattr(request.state, "session", None)
-        who = request.state.principal
+        who, run_id = request.state.principal, request.path_params.get("run_id", "")
+        if run_id:  # a page about a run that is not there is not there, either
+            await house_of(request).head_for(who, run_id)
         return render(
             name,
             page=name.removesuffix(".html"),
@@ -32,7 +34,7 @@ def _page(name: str, title: str) -> Endpoint:
             tenant=who.tenant,
             roles=sorted(map(str, who.roles)),
             csrf="" if session is None else session.csrf,
-            run_id=request.path_params.get("run_id", ""),
+            run_id=run_id,
             drills=house_of(request).options.drills,
             faults=tuple(FAULTS),
         )
