@@ -76,7 +76,7 @@ _KEPT_IN: Final = {
         ("audit", "change edit modification entry action"), ("history", "change edit revision"),
         ("page", "incident notice"), ("journal", "entry"), ("list", "item"), ("catalogue", "item"),
         ("table", "row"), ("index", "document"), ("queue", "message"), ("calendar", "entry"),
-        ("inventory", "item"), ("schedule", "run"), ("register", "entry"), ("registry", "entry"),
+        ("inventory", "item"), ("git", "commit merge"), ("log", "line entry"), ("schedule", "run"), ("register", "entry"), ("registry", "entry"),
     )
 }  # fmt: skip
 """Where things are written down, and what such a place holds one by one."""

@@ -106,11 +106,19 @@ def _is_written(desk: Desk, token: Token, known: Derived) -> bool:
     if token.kind is Kind.NUMBER:
         parts = frozenset(_DIGITS.findall(low))
         return bool(parts) and parts <= known.digits
+    if token.kind is Kind.NAME and _PARTICLES.fullmatch(low):
+        return True
     low = low[:-1] if token.kind is Kind.NAME and low.endswith("s") and len(low) > 2 else low
     calls = (*desk.all, *desk.wide) if token.kind is Kind.NAME else desk.all
     return low in desk.asked_text or any(low in text for text in _texts(calls))
 
 
+_PARTICLES: Final = re.compile(
+    r"(?:non|re|un|over|under|self|half|well|long|short|read|write|start|time|timed|scale|roll|fail"
+    r"|clean|set|back|hard|soft)-[a-z]{2,12}|[a-z]{2,12}-(?:out|up|off|on|in|down|by|only|wide|like"
+    r"|free|side|level|based|first|last|time|end|through|over|back)"
+)
+"""Plain words that a hyphen joins ("timed-out", "scale-up"), and no name of a thing."""
 _DIGITS: Final = re.compile(r"\d{1,20}(?:\.\d{1,12})?")
 
 
@@ -197,13 +205,20 @@ def _sizes(call: CallView) -> Iterator[tuple[Decimal, str]]:
     envelope = call.call.envelope
     yield Decimal(len(call.records)), ""
     yield from ((Decimal(size), "") for size in (envelope.count, envelope.total) if size)
-    sums: dict[tuple[str, str, str], Decimal] = {}
+    sums: dict[tuple[str, str, str, str], Decimal] = {}
     for record in call.records:
+        labels = [item.text for item in record.fields if item.number is None][:LABELS_MAX]
         for field in record.fields:
-            if field.number is not None and not field.loose:
-                key = (record.shape, field.name, field.unit)
+            if field.number is None or field.loose:
+                continue
+            for label in ("", *labels):
+                key = (record.shape, field.name, label, field.unit)
                 sums[key] = sums.get(key, Decimal(0)) + field.number
-    yield from ((number, unit) for (_, _, unit), number in sums.items())
+    yield from ((number, unit) for (*_, unit), number in sums.items())
+
+
+LABELS_MAX: Final = 3
+"""Texts of a row by which its numbers are summed: all of one platform, of one country."""
 
 
 def _read(call: CallView) -> Iterator[tuple[Decimal, str]]:

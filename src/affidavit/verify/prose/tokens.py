@@ -316,7 +316,7 @@ def _scaled(tokens: Iterator[Token]) -> Iterator[Token]:
             held is not None and held.stated is not None and token.text.lower() in SCALES
             and not held.stated.unit
         ):  # fmt: skip
-            number = held.stated.number * SCALES[token.text.lower()]
+            number = scale(held.stated.number, SCALES[token.text.lower()])
             yield Token(
                 Kind.NUMBER, f"{held.text} {token.text}", held.start, token.end,
                 stated=Stated(number, "", held.stated.about), spelled=held.spelled,
@@ -330,3 +330,8 @@ def _scaled(tokens: Iterator[Token]) -> Iterator[Token]:
             yield token
     if held is not None:
         yield held
+
+
+def scale(number: Decimal, by: int) -> Decimal:
+    """A number times a power of ten, with its last place scaled alike: 41.2 million is no 41200000."""
+    return number.scaleb(len(str(by)) - 1)

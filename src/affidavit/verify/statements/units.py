@@ -172,6 +172,10 @@ _TIMED: Final = frozenset(
 """What a field measures in time where its name says so."""
 
 
+SCALED: Final = Decimal("0.05")
+"""How much of a number written with a word of scale its last place may be."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stated:
     """A number as somebody wrote it: with its unit, its digits, and whether it was "about" it."""
@@ -182,9 +186,10 @@ class Stated:
 
     @property
     def step(self) -> Decimal:
-        """One unit in the last place that was written."""
+        """One unit in the last place that was written; of "5 million" no more than its share."""
         exponent = self.number.as_tuple().exponent
-        return Decimal(1).scaleb(exponent if isinstance(exponent, int) and exponent < 0 else 0)
+        place = Decimal(1).scaleb(exponent if isinstance(exponent, int) else 0)
+        return place if place <= 1 else max(Decimal(1), min(place, abs(self.number) * SCALED))
 
 
 def convert(number: Decimal, unit: str, to: str) -> Decimal | None:

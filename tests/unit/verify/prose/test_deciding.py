@@ -134,3 +134,30 @@ def test_what_is_said_of_all_is_so_in_every_row(true: str, false: str) -> None:
     """A number or a moment of one row is not one of each."""
     assert codes(true) == set()
     assert SupportCode.QUANTIFIER_UNBOUND in codes(false)
+
+
+@pytest.mark.spec("M4")
+@pytest.mark.parametrize(
+    "text",
+    ["The belts hold 2.8 thousand boxes of two sorts.", "A scale-up of belt-north was tried."],
+)
+def test_a_rounded_number_and_joined_words_are_open(text: str) -> None:
+    found = codes(text)
+    assert found
+    assert found <= OPEN_CODES | COVERAGE_CODES
+    assert SupportCode.NUMBER_UNKNOWN not in found
+    assert SupportCode.IDENTIFIER_UNKNOWN not in found
+
+
+@pytest.mark.spec("M4")
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("The belts hold 17.3 thousand boxes of two sorts.", SupportCode.NUMBER_UNKNOWN),
+        ("The belts hold 28 million boxes of two sorts.", SupportCode.NUMBER_UNKNOWN),
+        ("belt-west of the hall was tried.", SupportCode.IDENTIFIER_UNKNOWN),
+        ("sorter-b of the hall was tried.", SupportCode.IDENTIFIER_UNKNOWN),
+    ],
+)
+def test_another_number_and_another_name_stay_contradictions(text: str, code: SupportCode) -> None:
+    assert code in codes(text)
