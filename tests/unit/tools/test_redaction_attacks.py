@@ -242,6 +242,7 @@ INNOCENT: Final = (
     "the password is OAuth2Client managed; Password reset link sent; password hash bcrypt",
     "token: /var/run/secrets/kubernetes.io/serviceaccount/token tls_key=/etc/ssl/a.key",
     "mkdir -p /var/lib/data docker run -p 8080:80 -u 1000:1000 nginx kubectl logs -p web-0 -a",
+    "密钥：2026-a 和 2026-b；密钥 7Q2K9T4XLM 已吊销；密钥：primary",
     "psql -p 5432 -u app -h db; mysql -u root -h db -P 3306; redis-cli -h cache; sudo -u x",
     "arn:aws:iam::123456789012:role/eks-node arn:aws:kms:us-east-1:123456789012:key/1234abcd-12ab",
     "arn:aws:secretsmanager:us-east-1:123456789012:secret:prod/db-AbCdEf",

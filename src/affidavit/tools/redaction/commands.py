@@ -135,12 +135,17 @@ _CHINESE: Final = re.compile(
 )
 
 
+_KEY_ZH: Final = b"\xe5\xaf\x86\xe9\x92\xa5"
+
+
 def look_at_chinese(text: Text, at: int) -> Iterator[Span]:
     """A password (密码, 口令) or a key (密钥) named in Chinese, and no Chinese letters in it."""
     found = _CHINESE.match(text.raw, at)
     if found:
         secret = found["secret"].rstrip(b"\"'`,.;)]}")
-        if is_secret(Strength.STRONG, secret) and not secret.isdigit():
+        # a key may be spoken of by its id (`2026-a`); a password is one whatever it looks like
+        strength = Strength.MIDDLE if text.raw.startswith(_KEY_ZH, at) else Strength.STRONG
+        if is_secret(strength, secret) and not secret.isdigit():
             yield Span(found.start("secret"), found.start("secret") + len(secret), "password")
 
 

@@ -89,9 +89,13 @@ def _named(reading: Reading, place: int) -> Proofs:
     if held:
         return held
     reading.asked.add(place)
+    low = token.text.casefold()
     return _where(
         reading,
-        lambda proof: any(_is_about(reading.desk, call, token) for call in proof.calls),
+        lambda proof: any(  # what other rows are about does not say what this one is of
+            low not in call.subjects and _is_about(reading.desk, call, token)
+            for call in proof.calls
+        ),
     )
 
 

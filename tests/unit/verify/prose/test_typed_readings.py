@@ -34,7 +34,8 @@ def is_refused(text: str, *statements: dict[str, Any], before: str = "north-1 ha
         {
             "question": "Why do people wait?",
             "window": {"start": "2031-05-19T18:00:00Z", "end": "2031-05-19T18:30:00Z"},
-            "tool_calls": [{"id": "q", "tool": "lift_sql", "status": "success", "result": LIFTS}],
+            "tool_calls": [{"id": "q", "tool": "lift_sql", "status": "success", "result": LIFTS,
+                            "arguments": {"lifts": ["north-1", "south-2"]}}],
             "draft": {
                 "analyses": [
                     {"id": "A1", "kind": "NORMAL", "tool_call_ids": ["q"],
@@ -92,6 +93,7 @@ def test_what_the_statements_say_is_let_through(
         ("The lowest p95 wait, 388 s, was that of north-1.", WAITS[:1]),
         ("The lowest ridership, 44 s, was that of south-2.", WAITS[1:]),
         ("north-1 ended HALTED before 388 s.", LONG),
+        ("north-1 and south-2 counted 91 per-door closings.", DOORS),
         ("north-1 ended with outcome RUNNING.", OUTCOME),
     ],
 )
