@@ -36,13 +36,18 @@ _DENYING: Final = frozenset({Role.NEGATION, Role.NONE})
 
 
 def _measures(behind: tuple[Token, ...]) -> bool:
-    """Whether a number follows before anything else is said."""
-    for token in behind:
+    """Whether a number follows before anything else is said, and does not count how often."""
+    for at, token in enumerate(behind):
         if token.kind is Kind.NUMBER:
-            return True
+            after = [item.text.casefold() for item in behind[at + 1 : at + 3]]
+            return after[:1] not in (["time"], ["times"]) or after[1:] in _MULTIPLIED
         if token.kind is Kind.SIGN:
             return False
     return False
+
+
+_MULTIPLIED: Final = (["the"], ["as"], ["that"], ["its"])
+"""Behind "times" these name what is multiplied: "did not exceed 3 times the limit"."""
 
 
 def is_bounded(tokens: tuple[Token, ...], place: int) -> bool:

@@ -100,6 +100,8 @@ def figures_of(clause: Clause) -> Iterator[Figure]:
 
 def operator_at(tokens: tuple[Token, ...], place: int) -> str:
     """How the words before a number compare with it."""
+    if _was_passed(tokens, place):
+        return "="
     before: list[str] = []
     for token in reversed(tokens[max(0, place - 5) : place]):
         if token.kind is Kind.NUMBER or token.kind is Kind.SIGN:
@@ -119,6 +121,23 @@ def operator_at(tokens: tuple[Token, ...], place: int) -> str:
                 return _turned(tokens, place, operator)
     after = tokens[place + 1].text if place + 1 < len(tokens) else ""
     return {"以上": ">=", "以下": "<=", "以内": "<="}.get(after, "=")
+
+
+def _was_passed(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether the number counts how often a limit "was exceeded", and is none itself."""
+    before = [token.text.casefold() for token in tokens[max(0, place - _PASSED_REACH) : place]]
+    behind = tokens[place + 1].text.casefold() if place + 1 < len(tokens) else ""
+    return (
+        before[-1:] == ["exceeded"]
+        and not _BEEN.isdisjoint(before[:-1])
+        and behind in {"time", "times"}
+    )
+
+
+_PASSED_REACH: Final = 3
+
+
+_BEEN: Final = frozenset("is are was were been being got".split())
 
 
 def _turned(tokens: tuple[Token, ...], place: int, operator: str) -> str:
@@ -154,7 +173,8 @@ def near_words(figure: Figure) -> Near:
         start -= 1
     while tokens[start].kind is not Kind.NUMBER:
         start += 1
-    before = _reach(tuple(reversed(tokens[:start])), _BEFORE_WORDS)
+    led = tuple(token for at, token in enumerate(tokens[:start]) if not labelled(tokens, at))
+    before = _reach(tuple(reversed(led)), _BEFORE_WORDS)
     after = _reach(_up_to_next(tokens[place + 1 :]), _AFTER_WORDS)
     return Near(
         all=_stems((*before, *after)),

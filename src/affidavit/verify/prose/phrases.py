@@ -74,10 +74,17 @@ def _measuring(tokens: tuple[Token, ...]) -> Iterator[Token]:
             and behind[0].text.casefold() in _UNTIL and behind[1].kind is Kind.MOMENT
         ):  # fmt: skip
             yield replace(token, stems=_ENDS)
+        elif low == "committed" and behind and behind[0].text.casefold() in _OFFSETS:
+            yield replace(token, stems=token.stems | _COMMITTED)
         elif low == "close" and _is_nearness(tokens, place):
             yield replace(token, role=Role.FREE, stems=frozenset({low}))
         else:
             yield token
+
+
+_OFFSETS: Final = frozenset({"offset", "offsets"})
+_COMMITTED: Final = frozenset({stem("current")})
+"""A reader's current offset is the one that it committed; its log's end is another."""
 
 
 def _gauging(tokens: tuple[Token, ...]) -> tuple[Token, ...]:

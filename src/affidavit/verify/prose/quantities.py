@@ -16,7 +16,7 @@ from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.fields import Field
 from affidavit.verify.statements.records import RecordView
 from affidavit.verify.statements.select import statistics_in
-from affidavit.verify.statements.units import Stated, named_unit, unit_of
+from affidavit.verify.statements.units import Stated, is_busy_time, named_unit, unit_of
 from affidavit.verify.statements.words import parts_of, stem, stems_of
 
 
@@ -116,6 +116,8 @@ def is_unnamed(stated: Stated, field: Field, record: RecordView, about: frozense
     wanted = unit_of(stated.unit) if stated.unit else None
     if wanted is None or field.unit:
         return False
+    if is_busy_time(parts_of(field.name)):
+        return wanted == unit_of("cores") and "cpu" in field.names
     named = named_unit(parts_of(field.name)) or _named_in(about)
     if named and wanted.dimension != "rate":
         return unit_of(named) == wanted

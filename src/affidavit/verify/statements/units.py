@@ -157,7 +157,7 @@ def named_unit(words: tuple[str, ...]) -> str:
     for place in range(len(words) - 1, -1, -1):
         word = words[place]
         if word in _NAMED:
-            return _NAMED[word]
+            return "" if is_busy_time(words) else _NAMED[word]
         if place and word == "s":
             return "s"
         if place and word in {"min", "h", "d"} and words[place - 1] in _TIMED:
@@ -165,6 +165,18 @@ def named_unit(words: tuple[str, ...]) -> str:
     return ""
 
 
+def is_busy_time(words: tuple[str, ...]) -> bool:
+    """Whether a name's words take a counter of seconds by the second, which measures no time.
+
+    `rate(node_cpu_seconds_total[5m])` is how many are busy, a bare number.
+    """
+    for place, word in enumerate(words[:-1]):
+        if _NAMED.get(word) == "s" and words[place + 1] == "total":
+            return not _RATING.isdisjoint(words[:place])
+    return False
+
+
+_RATING: Final = frozenset({"rate", "irate"})
 _TIMED: Final = frozenset(
     "duration time elapsed uptime age wait waited runtime took interval window timeout ttl delay "
     "queued lag period took".split()
