@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -137,10 +138,10 @@ def make_incident(case: Case) -> Incident:
 def metric_rows(path: Path) -> Iterator[tuple[str, ...]]:
     """Wide columns as long rows; empty cells and NaN are no values. Errors: InputRefused."""
     for row in table(path, "time"):
-        at = moment(row["time"], path).isoformat()
+        at = moment(row["time"] or "", path).isoformat()
         for column, cell in row.items():
             found = SERIES.match(column or "")
-            if column == "time" or found is None or cell in {None, "", "nan", "NaN", "inf"}:
+            if column == "time" or found is None or number(cell, path) is None:
                 continue
             name, unit, statistic = meaning(found["metric"])
             yield at, found["service"], name, cell, unit, statistic
@@ -169,7 +170,7 @@ def span_rows(path: Path) -> Iterator[tuple[str, ...]]:
             row["traceID"], row.get("spanID") or "", row.get("parentSpanID") or "",
             row.get("serviceName") or "unknown",
             row.get("operationName") or row.get("methodName") or "",
-            moment(stamp, path).isoformat(), str(round(float(row.get("duration") or 0))),
+            moment(stamp, path).isoformat(), str(round(number(row.get("duration"), path) or 0)),
         )  # fmt: skip
 
 
@@ -181,10 +182,25 @@ def table(path: Path, needed: str) -> Iterable[Mapping[str, str]]:
     return reader
 
 
+def number(cell: str | None, path: Path) -> float | None:
+    """A cell's value; none where it is empty, NaN or infinite. Errors: InputRefused."""
+    try:
+        value = float(cell or "nan")
+    except ValueError as error:
+        if not (cell or "").strip():
+            return None
+        raise InputRefused(
+            f"{path}: {cell!r} is no number", hint="leave the cell empty where nothing was measured"
+        ) from error
+    return value if math.isfinite(value) else None
+
+
 def moment(stamp: str, path: Path) -> datetime:
     """Seconds, milliseconds, microseconds or nanoseconds since the epoch, told by their size."""
     try:
         value = float(stamp)
+        if not math.isfinite(value):
+            raise ValueError(stamp)  # an infinite stamp is never small enough for the loop below
         while abs(value) >= MILLISECONDS:
             value /= 1000
         return datetime.fromtimestamp(value, UTC)

@@ -78,3 +78,35 @@ def test_what_is_missing_or_no_time_is_refused(source: Path, tmp_path: Path) -> 
         import_rcaeval(source, tmp_path / "out")
     with pytest.raises(InputRefused, match="holds no run"):
         import_rcaeval(tmp_path / "out", tmp_path / "out2")
+
+
+@pytest.mark.parametrize("cell", ["NAN", "-inf", "Infinity", " nan ", ""])
+def test_what_is_no_finite_number_is_no_value(source: Path, tmp_path: Path, cell: str) -> None:
+    run = source / "check_out_cpu" / "1"
+    (run / "data.csv").write_text(f"time,cart_error,cart_cpu\n{AT},{cell},0.5\n")
+    (run / "traces.csv").write_text(
+        f"traceID,spanID,serviceName,operationName,startTime,duration\nt,a,cart,get,{AT},{cell}\n"
+    )
+    (folder,) = import_rcaeval(source, tmp_path / "out")
+    assert [r["value"] for r in rows(folder / "metrics.csv")] == ["0.5"]
+    assert [r["duration_us"] for r in rows(folder / "traces.csv")] == ["0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("data.csv", "time,cart_cpu\n{at},much\n", "'much' is no number"),
+        ("traces.csv", "traceID,startTime,duration\nt,{at},long\n", "'long' is no number"),
+        ("data.csv", "cart_cpu,time\n0.5\n", "'' is no time"),
+        ("data.csv", "time,cart_cpu\n-inf,0.5\n", "'-inf' is no time"),
+        ("inject_time.txt", "inf", "'inf' is no time"),
+    ],
+)
+def test_a_cell_that_cannot_be_read_is_one_clear_error(
+    source: Path, tmp_path: Path, name: str, text: str, said: str
+) -> None:
+    (source / "check_out_cpu" / "1" / name).write_text(text.format(at=AT))
+    with pytest.raises(InputRefused, match=said) as caught:
+        import_rcaeval(source, tmp_path / "out")
+    assert name in str(caught.value)
+    assert not list((tmp_path / "out").glob("rcaeval-*"))
