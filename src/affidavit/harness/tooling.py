@@ -24,7 +24,7 @@ import anyio.to_thread
 from pydantic import Field, create_model
 
 from affidavit.contract.errors import InputRefused
-from affidavit.contract.evidence import Envelope, Scope, Window
+from affidavit.contract.evidence import Envelope, Fact, Scope, Window
 from affidavit.contract.record import Record
 from affidavit.contract.states import Emitter, EvidenceClass, EvidenceStatus
 from affidavit.core.canonical import canonical_json
@@ -149,8 +149,8 @@ def _tool_of(function: Callable[..., object], options: ToolOptions) -> Tool[Reco
         if KEY in signature.parameters:
             given[KEY] = key
         facts, total = facts_of(await _call(function, given))
-        body = {"facts": [fact.model_dump(mode="json") for fact in facts], "total": total}
-        return canonical_json(body)
+        answer = _Answer(facts=facts, total=total)
+        return canonical_json(answer.model_dump(mode="json"))
 
     def project(raw: bytes, _: Record, scope: Scope, now: datetime) -> Envelope:
         return _envelope(raw, options, source, scope, now)
@@ -216,30 +216,34 @@ def _envelope(
     content: bytes, options: ToolOptions, source: str, scope: Scope, now: datetime
 ) -> Envelope:
     """The bounded projection of these facts: cut in their order, and said so (C15)."""
-    raw: Mapping[str, Any] = json.loads(content)
-    facts = raw["facts"] if len(content) <= FACTS_BYTES_MAX else _bounded(raw["facts"])
-    total = int(raw["total"])
-    found = EvidenceStatus.EVIDENCE_FOUND if facts else EvidenceStatus.NO_EVIDENCE
-    body = {
-        "source_type": options.source_type,
-        "source": source,
-        "evidence_class": str(options.evidence_class),
-        "emitter": str(options.emitter),
-        "scope": scope.model_dump(mode="json"),
-        "status": str(found),
-        "count": len(facts),
-        "total": total,
-        "truncated": total > len(facts),
-        "facts": facts,
-        "observed_at": now.isoformat(),
-    }
-    return Envelope.model_validate_json(json.dumps(body))
+    answer = _Answer.model_validate_json(content)
+    facts = answer.facts if len(content) <= FACTS_BYTES_MAX else _bounded(answer.facts)
+    return Envelope(
+        source_type=options.source_type,
+        source=source,
+        evidence_class=options.evidence_class,
+        emitter=options.emitter,
+        scope=scope,
+        status=EvidenceStatus.EVIDENCE_FOUND if facts else EvidenceStatus.NO_EVIDENCE,
+        count=len(facts),
+        total=answer.total,
+        truncated=answer.total > len(facts),
+        facts=facts,
+        observed_at=now,
+    )
 
 
-def _bounded(facts: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
+class _Answer(Record):
+    """What a function answered, on its way from the back end to the projection."""
+
+    facts: tuple[Fact, ...]
+    total: int
+
+
+def _bounded(facts: Sequence[Fact]) -> tuple[Fact, ...]:
     """As many facts as may be shown, the first ones."""
-    kept = accumulate(len(json.dumps(fact)) for fact in facts)
-    return facts[: sum(size <= FACTS_BYTES_MAX for size in kept)]
+    kept = accumulate(len(json.dumps(fact.model_dump(mode="json"))) for fact in facts)
+    return tuple(facts[: sum(size <= FACTS_BYTES_MAX for size in kept)])
 
 
 def _malformed(name: str, why: str) -> InputRefused:

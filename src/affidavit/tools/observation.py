@@ -81,7 +81,7 @@ class Observer:
             scope=envelope.scope,
             envelope=envelope,
             result_digest=source.result_digest,
-            answer_digest=answer_digest(content),
+            answer_digest=answer_digest(envelope),
         )
 
     def _read(self, result_digest: str, content: bytes) -> Envelope:
@@ -91,11 +91,12 @@ class Observer:
         return known
 
 
-def answer_digest(projection: bytes) -> str:
+def answer_digest(projection: Envelope) -> str:
     """A digest over what came back alone: neither what was asked nor when (H7)."""
-    told = json.loads(projection)
-    came_back = [told[key] for key in ("status", "count", "total", "truncated", "facts")]
-    return digest(json.dumps(came_back).encode("ascii"))
+    return digest(projection.model_dump_json(include=_CAME_BACK).encode())
+
+
+_CAME_BACK: Final = {"status", "count", "total", "truncated", "facts"}
 
 
 _RESOLVED: Final = {"done": "OUTCOME_DONE", "not-done": "OUTCOME_NOT_DONE"}
