@@ -133,8 +133,20 @@ CHANGED = listing(
 )
 
 
+UNDOING = (
+    "Revert commit abc1234.",
+    "Revert abc1234.",
+    "Roll back abc1234 of boarding.",
+    "Roll abc1234 back.",
+    "Rollback of abc1234 on boarding.",
+    "Back out abc1234.",
+    "回滚 abc1234。",
+)
+
+
 @pytest.mark.spec("M4", "M5", "C4")
-@pytest.mark.parametrize("action", ["Revert commit abc1234.", "Revert abc1234."])
+@pytest.mark.fault("R7")
+@pytest.mark.parametrize("action", UNDOING)
 async def test_a_change_that_nobody_read_cannot_be_reverted_on_its_word(action: str) -> None:
     """That something changed is recorded, and that it was read is not."""
     seen = analysis("boarding has a change.", "changes")
@@ -146,6 +158,29 @@ async def test_a_change_that_nobody_read_cannot_be_reverted_on_its_word(action: 
     assert {"/action_plan/0/text", "/conclusion/text"} <= refused_at(blamed)
     (checked,) = blamed.lines(EventType.SUPPORT_CHECK)
     assert "CAUSE_UNPROVED" in str(checked["codes"])
+
+
+@pytest.mark.spec("M4")
+@pytest.mark.fault("R7")
+@pytest.mark.parametrize("action", [*UNDOING[:6], "Roll boarding back to commit abc1234."])
+async def test_a_change_that_was_read_can_be_undone_and_one_can_be_gone_back_to(
+    action: str,
+) -> None:
+    """With its diff on record the same words stand; where one goes back to is not undone."""
+    read = listing(
+        "diffs",
+        tool="show_commit",
+        arguments={"service": "boarding"},
+        result={"changes": [{"commit": "abc1234", "diff": "-pool: 50\n+pool: 5"}]},
+    )
+    seen = [analysis("boarding has a change.", "changes")]
+    calls = [CHANGED]
+    if "back to" not in action:
+        seen.append(analysis("boarding has a change.", "diffs", number=2))
+        calls.append(read)
+    heard = await told(calls, *seen, concludes="boarding has a change.", action=action)
+    assert heard.lines(EventType.SUPPORT_CHECK), "the words were looked at"
+    assert "/action_plan/0/text" not in refused_at(heard)
 
 
 @pytest.mark.spec("M4", "G6")

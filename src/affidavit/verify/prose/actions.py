@@ -30,7 +30,14 @@ _SETTING: Final = re.compile(
     r"[A-Za-z][A-Za-z_\-]*(?:\([^()]{0,80}\))?|[a-z]+(?:[A-Z][a-z]+)+|[A-Z]{2,}"
 )
 _AIM: Final = frozenset("to for every within 为 到 至 每".split())
-_REVERT: Final = re.compile(r"\b(revert|undo|back out)\b|撤销|还原", re.IGNORECASE)
+_REVERT: Final = re.compile(
+    r"\b(revert(s|ed|ing)?|reversal|undo(es|ing)?|back(s|ed|ing)? out"
+    r"|roll(s|ed|ing)?[ -]?back|roll \S+( \S+)? back|rollback|take (it )?back)\b"
+    r"|撤销|撤回|还原|回滚|回退",
+    re.IGNORECASE,
+)
+_BACK_TO: Final = frozenset("to onto 到 至".split())
+"""Before the commit that is gone back to: it is none of those that are undone."""
 _COMMIT: Final = re.compile(r"[0-9a-f]{7,40}")
 _DIFF: Final = re.compile(r"^[+-]{1,3}[^+\-\s]|\bdiff\b|\bpatch\b|@@", re.MULTILINE)
 
@@ -296,9 +303,23 @@ def _reverts_unread(desk: Desk, clauses: tuple[Clause, ...], text: str) -> bool:
     if not _REVERT.search(text):
         return False
     commits = [
-        token for clause in clauses for token in clause.tokens if _COMMIT.fullmatch(token.text)
+        token
+        for clause in clauses
+        for place, token in enumerate(clause.tokens)
+        if _COMMIT.fullmatch(token.text) and not _is_gone_back_to(clause.tokens, place)
     ]
     return any(not _diff_read(desk, token) for token in commits)
+
+
+def _is_gone_back_to(tokens: tuple[Token, ...], place: int) -> bool:
+    """Whether a commit is where a reversal leads: "back to abc1234", "to commit abc1234"."""
+    before = [token.text.casefold() for token in tokens[max(0, place - 2) : place]]
+    return bool(before) and (
+        before[-1] in _BACK_TO or (before[0] in _BACK_TO and before[-1] in _COMMIT_WORDS)
+    )
+
+
+_COMMIT_WORDS: Final = frozenset("commit revision sha version build 提交 版本".split())
 
 
 def _diff_read(desk: Desk, token: Token) -> bool:
