@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
 import socket
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -301,3 +304,38 @@ def test_a_cookie_jar_of_nonsense_is_no_session(house: Served) -> None:
         answer = httpx2.get(f"{house.url}/api/v1/me", headers=headers)  # type: ignore[arg-type]
         problem(answer, 401, "UNAUTHORIZED")
     assert json.loads(answer.text)["status"] == 401
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "affidavit.application.gate.answer_of",
+        "affidavit.release.examine.check_support",
+        "affidavit.verify.judges.embedded.review_draft",
+    ],
+)
+def test_nobody_waits_for_somebody_else_s_long_answer(
+    house: Served, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    """While one tenant's answer is read, checked or judged for as long as it takes, every other
+    request is answered."""
+    room, _, name = work.rpartition(".")
+    plain = getattr(importlib.import_module(room), name)
+    reached, let_go = threading.Event(), threading.Event()
+
+    def long(*given: Any) -> Any:
+        reached.set()
+        assert let_go.wait(WAIT_S)
+        return plain(*given)
+
+    monkeypatch.setattr(work, long)
+    with ThreadPoolExecutor(1) as pool:
+        api = house.client(Role.OPERATOR)
+        answer = pool.submit(api.post, "/api/v1/gate", json=report())
+        try:
+            assert reached.wait(WAIT_S)
+            assert house.client(Role.VIEWER, tenant="theirs").get("/api/v1/me").status_code == 200
+            assert not answer.done()
+        finally:
+            let_go.set()
+        assert answer.result(WAIT_S).json()["outcome"] == "SUCCESS"

@@ -29,6 +29,7 @@ from affidavit.contract.journal import Event, EventType
 from affidavit.contract.limits import PROFILES, Limits
 from affidavit.contract.record import Record
 from affidavit.contract.states import ChatApplicationStatus
+from affidavit.core.beside import compute_beside
 from affidavit.core.canonical import digest
 from affidavit.core.run import Run
 from affidavit.loop import Collection, end_stopped
@@ -261,7 +262,7 @@ class SuppliedCollection:
                 status = str(ChatApplicationStatus.DIAGNOSIS_RUNNING)
                 await run.note(Event(EventType.STATUS_CHANGED, {"status": status}))
             await run.check()
-            await record_supplied(run, answer_of(self.order, run))
+            await record_supplied(run, await compute_beside(answer_of, self.order, run))
         except PauseAsked:
             raise
         except RunStopped as stop:

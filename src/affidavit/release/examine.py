@@ -29,6 +29,7 @@ from affidavit.contract.states import (
     SemanticVerdict,
 )
 from affidavit.contract.violations import Violation
+from affidavit.core.beside import compute_beside
 from affidavit.ledger.snapshot import LedgerSnapshot
 from affidavit.progress.reading import stable_code
 from affidavit.release.desk import Desk, Trail, text_artifact
@@ -276,7 +277,7 @@ class _Inquiry:
         return Cited(opinion, repaired, withdrawn), Supported(supported)
 
     async def _check_words(self, draft: VerifiedDraft) -> SupportReport:
-        report = check_support(draft, self.ledger, self.findings.question)
+        report = await compute_beside(check_support, draft, self.ledger, self.findings.question)
         await self.trail.write(_support_checked(report))
         return report
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from affidavit.contract.draft import DraftCandidate
 from affidavit.contract.snapshots import VerifiedEvidenceSnapshot
 from affidavit.contract.states import SemanticVerdict
+from affidavit.core.beside import compute_beside
 from affidavit.verify.judges import JudgeVerdict
 from affidavit.verify.review import review_draft
 
@@ -21,7 +22,7 @@ class EmbeddedJudge:
         snapshot: VerifiedEvidenceSnapshot,
     ) -> JudgeVerdict:
         """SUPPORTED if and only if no sentence is refused."""
-        reviews = review_draft(draft, snapshot, query)
+        reviews = await compute_beside(review_draft, draft, snapshot, query)
         refused = [review for review in reviews if review.codes]
         if not reviews or refused:
             lines = (f"{item.sentence.number}: {', '.join(item.codes)}" for item in refused)
