@@ -14,12 +14,13 @@ _LITERAL: Final = re.compile(
 )
 
 
-SKIPPED_AT_ONCE: Final = 64
+SKIPPED_AT_ONCE: Final = (64, 8)
 """Literals that one match passes over on the way to one that changes."""
 
-_SKIPPED: Final = re.compile(
-    rb"(?:[^\"\-0-9NI]*+(?:" + _LITERAL.pattern + rb")){%d}" % SKIPPED_AT_ONCE, re.DOTALL
-)
+_SKIPPED: Final = {
+    size: re.compile(rb"(?:[^\"\-0-9NI]*+(?:" + _LITERAL.pattern + rb")){%d}" % size, re.DOTALL)
+    for size in SKIPPED_AT_ONCE
+}
 
 
 class Members(tuple[tuple[str, object], ...]):
@@ -49,8 +50,9 @@ def rewritten(raw: bytes, edits: Edits) -> bytes:
     parts: list[bytes] = []
     done = at = place = 0
     for target in sorted(edits.changed):
-        while place + SKIPPED_AT_ONCE <= target and (many := _SKIPPED.match(raw, at)):
-            at, place = many.end(), place + SKIPPED_AT_ONCE
+        for size, skipped in _SKIPPED.items():
+            while place + size <= target and (many := skipped.match(raw, at)):
+                at, place = many.end(), place + size
         for found in _LITERAL.finditer(raw, at):
             at = found.end()
             if place == target:
