@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import string
 import urllib.parse
 from collections.abc import Callable
@@ -64,6 +65,11 @@ def nested(value: dict[str, str], depth: int) -> str:
     for _ in range(depth):
         text = json.dumps({"log": text})
     return text
+
+
+def coded(form: Callable[[str], str]) -> Callable[[str], str]:
+    """The form in base64, as the value of a name that promises nothing."""
+    return lambda secret: "note: " + base64.b64encode(form(secret).encode()).decode()
 
 
 Form = tuple[str, Callable[[str], str], Callable[[], str]]
@@ -135,14 +141,38 @@ FORMS: Final[tuple[Form, ...]] = (
     ("a signed URL", lambda s: f"https://x.blob/y?sv=1&sig={s}%3D", opaque(43)),
     ("a query", lambda s: f"/login?user=a&password={s}", quoted),
     ("a form", lambda s: f"grant_type=password&client_secret={s}&x=1", opaque()),
+    ("percent-encoded, a form", lambda s: f"body=user%3Da%26password%3D{s}%26x%3D1", opaque(16)),
+    ("percent-encoded, JSON", lambda s: f"%7B%22password%22%3A%22{s}%22%7D", opaque(16)),
+    ("letters as \\u in JSON", lambda s: f'{{"p\\u0061ssword": "{s}"}}', opaque(16)),
+    ("HTML entities", lambda s: f"{{&quot;password&quot;:&quot;{s}&quot;}}", opaque(16)),
+    ("a flag, its value on the next line", lambda s: f"app --password \\\n  {s}", opaque(16)),
+    ("cut by a line end", lambda s: f"password={s[:12]}\n{s[12:]}", opaque(24)),
+    ("PEM in base64", coded(pem), body),
+    ("an environment in base64", coded(lambda s: f"A=b\nDB_PASSWORD={s}\n"), opaque(16)),
+    ("JSON in base64", coded(lambda s: f'{{"password": "{s}"}}'), opaque(16)),
     ("an exception", lambda s: f"Access denied for user app (using password: {s})", opaque(16)),
 )
 
 
 def leaks(form: Callable[[str], str], secret: str) -> bool:
-    """Whether any line of the secret is still there."""
+    """Whether any line of the secret is still there, as it is, in base64, or by half."""
     out = redact_bytes(form(secret).encode()).decode()
-    return any(line in out or line.upper() in out for line in secret.split("\n"))
+    for run in BASE64.findall(out):
+        out += "\n" + base64.b64decode(run + "=" * (-len(run) % 4)).decode("latin-1")
+    parts = [part for line in secret.split("\n") for part in halves(line)]
+    return any(part in out or part.upper() in out for part in parts)
+
+
+BASE64: Final = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+
+
+def halves(line: str) -> tuple[str, ...]:
+    """A line, and its halves where they are long enough to be known again."""
+    middle = len(line) // 2
+    return (line, line[:middle], line[middle:]) if middle >= HALF_LETTERS_MIN else (line,)
+
+
+HALF_LETTERS_MIN: Final = 8
 
 
 def main() -> None:

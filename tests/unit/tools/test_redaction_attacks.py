@@ -49,6 +49,7 @@ TOLD_BY_CONTEXT: Final = (
     "mysqldump -uroot -p'{}' orders",
     "mongosh --username u -p {}",
     "redis-cli -a {} ping",
+    "app --password \\\n  {} \\\n  --verbose",
     "sshpass -p {} ssh host",
     "sshpass -p'{}' ssh host",
     "sqlplus scott/{}@ORCL",

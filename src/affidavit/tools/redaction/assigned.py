@@ -49,7 +49,8 @@ _BEFORE: Final = re.compile(
 """The same with the value first."""
 _BEFORE_BYTES: Final = 400
 _FLAGGED: Final = re.compile(
-    rb"[ \t]{1,64}(?![-\s])|[\"']?[ \t]{0,8}\r?\n[ \t]{0,64}- (?!-)|[\"'],[ \t\n]{0,64}(?=[\"'])"
+    rb"[ \t]{1,64}(?:\\\r?\n[ \t]{1,64})?(?![-\s\\])"
+    rb"|[\"']?[ \t]{0,8}\r?\n[ \t]{0,64}- (?!-)|[\"'],[ \t\n]{0,64}(?=[\"'])"
 )
 _QUOTED: Final = re.compile(rb"[ \t]{1,64}(?=[EeNn]?[\"'])")
 _LINE_START: Final = re.compile(rb"(?:^|[\r\n])[ \t]*(?:- |export |set )?[\"']?\Z")
