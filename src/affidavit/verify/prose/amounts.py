@@ -18,6 +18,7 @@ from affidavit.verify.prose.quantities import RATIO_NAMES
 from affidavit.verify.prose.reckoning import phrase_of, reckoned, stems_near
 from affidavit.verify.prose.stretches import Agreed, Amounts, Stretch
 from affidavit.verify.prose.tables import Cell
+from affidavit.verify.prose.times import is_of_another
 from affidavit.verify.prose.tokens import Kind, Token
 from affidavit.verify.statements.moments import Moment, find_moments
 from affidavit.verify.statements.select import statistics_in
@@ -181,7 +182,10 @@ def _dated(given: Amounts, token: Token) -> frozenset[str]:
     if not dated or not any(dated.values()):
         return frozenset()
     if len(dated) == 1:
-        return frozenset(dated)
+        said = frozenset[str]().union(*(item.stems for item in given.stretch.tokens[:place]))
+        records = [table.lines[row].record for row in rows]
+        other = any(len(item.dated) == 1 and is_of_another(said, item) for item in records)
+        return frozenset() if other else frozenset(dated)
     near = phrase_of(given, place)
     scores = {name: len(near & table.words[name]) for name in dated}
     most = max(scores.values())

@@ -236,9 +236,35 @@ def _rightly(clause: Clause, token: Token, record: RecordView) -> bool:
             (item, other) for item, other in dated if _kind_of(item.names) in {kind, ""} or not kind
         ]
         return any(_same(moment, other) for _, other in named)
+    if len(dated) == 1 and is_of_another(near, record):
+        return False
     if record.at is not None and len(record.written) > 1:
         return moment.matches(record.at) or _in_words(near, token, record)
     return True
+
+
+def is_of_another(near: frozenset[str], record: RecordView) -> bool:
+    """Whether a state of one field is said to be since the only moment of a row, which is another
+    field's: "sealed at 13:40", where 13:40 is of `last_scrub`."""
+    dated = record.dated[0][0]
+    if dated.names & _PLAIN_TIMES or _kin(near) & dated.names:
+        return False
+    states = frozenset[str]().union(
+        *(
+            stems_of(item.text)
+            for item in record.fields
+            if item is not dated and item.number is None and not item.loose and item.text.isalpha()
+        )
+    )
+    return bool(near & states)
+
+
+_PLAIN_TIMES: Final = frozenset(
+    stem(word) for word in "at time timestamp ts date datetime updated changed modified transition since "
+    "observed event created occurred reported state status start started begin began opened end ended "
+    "finish finished complete completed stop stopped terminated seen contact heartbeat".split()
+)  # fmt: skip
+"""Names of fields whose moment may be that of the row's state."""
 
 
 def _same(moment: Moment, other: Moment) -> bool:
