@@ -16,20 +16,26 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from affidavit.contract.agent import ToolCallRequest
+from affidavit.contract.evidence import Window
 from affidavit.contract.states import EvidenceStatus
 from tests.support.cluster import broken_checkout, broken_sets, failure
 from tests.support.http_stage import Reply, Seen, stage
-from tests.support.live_runs import Asked, ask_live, live_settings, recent
+from tests.support.live_runs import MINUTES, Asked, ask_live, live_settings
 from tests.support.stores import Call, Told, elasticsearch, jaeger, loki, said, tempo
 
 pytestmark = pytest.mark.slow
 
 Answer = Callable[[Seen], Reply]
 NOW_S: Final = int(datetime.now(UTC).timestamp())
+ASKED: Final = Window(
+    start=datetime.fromtimestamp(NOW_S, UTC) - timedelta(minutes=MINUTES),
+    end=datetime.fromtimestamp(NOW_S, UTC),
+)
+"""What is asked of every back end: where the answers below lie, however late the test runs."""
 
 ODD: Final[tuple[Any, ...]] = (
     None, True, -1, 0, 10**30, 1e308, float("nan"), float("-inf"), "", "NaN", "x" * 5000, "\ud800",
@@ -176,7 +182,7 @@ def ask(kind: str, answer: Answer) -> Asked:
     with stage(answer) as there:
         table = {"url": there.url, "timeout-s": 2, **own.table}
         told = live_settings((f"127.0.0.1:{there.port}",), **{kind: {"main": table}})
-        return anyio.run(ask_live, told, recent(), *own.calls)
+        return anyio.run(ask_live, told, ASKED, *own.calls)
 
 
 def garbled(document: Any, chance: random.Random) -> Any:
@@ -232,7 +238,8 @@ def spoiled(answer: Answer, seed: int, share: float) -> Answer:
 @pytest.mark.spec("T3", "T4", "C11")
 @pytest.mark.fault("R10", "R15", "R16", "R18", "R33", "R75")
 @pytest.mark.parametrize("kind", KINDS)
-@given(st.integers(0, 2**32), st.sampled_from((0.2, 0.6, 1.0)))
+@example(seed=104547, share=0.2)  # half of a surrogate pair in a log line
+@given(seed=st.integers(0, 2**32), share=st.sampled_from((0.2, 0.6, 1.0)))
 @settings(max_examples=40, deadline=None)
 def test_whatever_a_back_end_answers_is_read_or_is_its_error(
     kind: str, seed: int, share: float

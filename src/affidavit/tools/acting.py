@@ -7,6 +7,7 @@ in an unknown way nobody knows the outcome; that is its code, and no second try 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -99,6 +100,9 @@ def _project(
     try:
         envelope = plan.tool.project(raw, plan.arguments, plan.header.scope, now())
         content = canonical_json(envelope.model_dump(mode="json"))
+        if _HALF in content:
+            envelope = _whole(content)
+            content = canonical_json(envelope.model_dump(mode="json"))
     except Exception:  # noqa: BLE001 - raw never stands in for a projection that failed (T3)
         return None
     fits = (
@@ -108,3 +112,14 @@ def _project(
         and len(content) <= RESULT_BYTES_MAX
     )
     return (envelope, content) if fits else None
+
+
+_HALF: Final = b"\\ud"
+"""How canonical JSON begins half of a surrogate pair, whole pairs included."""
+
+
+def _whole(content: bytes) -> Envelope:
+    """The projection with a question mark for what JSON can spell and no text can hold: half of a
+    surrogate pair. With one in it nobody could read the record again."""
+    told = json.dumps(json.loads(content), ensure_ascii=False)
+    return Envelope.model_validate_json(told.encode("utf-8", "replace"))
